@@ -1,0 +1,27 @@
+//! How the node reaches its groups: propose a command, or read a consistent state behind a barrier.
+
+use std::future::Future;
+
+use agentprocess::time::Timestamp;
+use quorate_proto::{Command, GroupId, Outcome};
+use quorate_statemachine::store::Read;
+
+/// The group could not answer in time. The outcome is unknown, never failed: the same request id settles it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unavailable(pub String);
+
+/// The groups of a cluster, as the API uses them. Raft stands behind it in a node, a map of stores in scenario tests.
+pub trait Groups: Send + Sync + 'static {
+    /// How many shards the cluster has.
+    fn shards(&self) -> u16;
+
+    /// Commits a command on a majority, applies it, and returns what the state machine said.
+    fn propose(&self, group: GroupId, command: Command) -> impl Future<Output = Result<Outcome, Unavailable>> + Send;
+
+    /// Runs `read` on a consistent state that holds every write answered before this call (READ-FRESH), with the
+    /// leader's agreed time of the read barrier (CLOCK-ONE).
+    fn read<T, F>(&self, group: GroupId, read: F) -> impl Future<Output = Result<T, Unavailable>> + Send
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static;
+}

@@ -1,0 +1,3 @@
+//! The Quorate node.
+
+pub mod groups;

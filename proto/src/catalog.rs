@@ -1,0 +1,97 @@
+//! Commands of the catalog group.
+
+use std::collections::BTreeMap;
+
+use agentprocess::Process;
+use serde::{Deserialize, Serialize};
+
+/// A command for the catalog group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CatalogCommand {
+    /// Adds a signing key to the ring; the newest signs, all verify.
+    AddKey {
+        /// 32 random bytes, chosen by the proposer.
+        secret: [u8; 32],
+    },
+    /// Stores a draft of a process (PUB-WHO: the edge has checked that the caller is an operator).
+    ImportDraft(Box<ImportDraft>),
+    /// Publishes the draft of `process`, or returns the latest version when it is identical (PUB-AGAIN).
+    Publish {
+        /// The organization.
+        org: String,
+        /// The process.
+        process: String,
+        /// Role name to group id.
+        roles: BTreeMap<String, String>,
+        /// Group for escalations; `None` takes the operators (ESC-WHERE).
+        escalations: Option<String>,
+        /// Identity id of who publishes.
+        by: String,
+        /// The draft's hash the publisher saw; refused when the draft has changed since.
+        hash: Option<String>,
+    },
+    /// Re-maps roles of a published version (ROLE-VERSIONS).
+    MapRoles {
+        /// The organization.
+        org: String,
+        /// The process.
+        process: String,
+        /// The version.
+        version: u32,
+        /// Role name to group id.
+        roles: BTreeMap<String, String>,
+        /// Identity id of who re-maps.
+        by: String,
+    },
+    /// Retires a process, or brings it back (VERSIONS).
+    Retire {
+        /// The organization.
+        org: String,
+        /// The process.
+        process: String,
+        /// `false` brings it back.
+        retired: bool,
+        /// Identity id of who retires.
+        by: String,
+    },
+}
+
+/// A draft: a valid document waiting to be published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportDraft {
+    /// The organization.
+    pub org: String,
+    /// The file as imported, for `show` and export.
+    pub source: String,
+    /// The validated process.
+    pub process: Process,
+    /// The body exactly as written.
+    pub body: String,
+    /// Content hash, lower-case hex.
+    pub hash: String,
+    /// Identity id of the importer.
+    pub by: String,
+}
+
+/// The catalog's answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CatalogReply {
+    /// A key was added.
+    KeyAdded {
+        /// Its number.
+        key: u32,
+    },
+    /// The draft is stored.
+    Drafted,
+    /// The version that now stands.
+    Published {
+        /// Its number.
+        version: u32,
+        /// Whether this call created it.
+        created: bool,
+    },
+    /// Roles were mapped.
+    Mapped,
+    /// Retired or brought back.
+    Retired,
+}
