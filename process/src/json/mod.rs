@@ -88,6 +88,14 @@ impl Object {
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v)
     }
+    /// The value under `key`, to change it.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.0.iter_mut().find(|(k, _)| k == key).map(|(_, v)| v)
+    }
+    /// Keys and values in order, values to change.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Value)> {
+        self.0.iter_mut().map(|(k, v)| (k.as_str(), v))
+    }
     /// Sets `key`, keeping its place if it is already there.
     pub fn set(&mut self, key: impl Into<String>, value: impl Into<Value>) -> &mut Self {
         let (key, value) = (key.into(), value.into());
