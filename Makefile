@@ -1,0 +1,19 @@
+# Targets are short names for scripts; `make` alone lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup dev test lint
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+
+setup: ## Install what building and testing need (says what)
+	@scripts/setup
+
+dev: setup ## Set up, build and serve at http://127.0.0.1:8080/mcp (ARGS="--nodes 3 …" are passed on)
+	@. scripts/env && cargo run --locked --bin quorate -- dev $(ARGS)
+
+test: setup ## Set up, then every check and test; the last line counts them
+	@scripts/test
+
+lint: ## Format, purity and clippy only
+	@. scripts/env && cargo fmt --all --check && scripts/purity && cargo clippy --workspace --all-targets --locked -- -D warnings
