@@ -1,0 +1,87 @@
+//! One identity's MCP connection: a `tools/call` is one POST (stateless, 2025-11-25).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// What came of one call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// `{ok: true}`: the data.
+    Done(Value),
+    /// `{ok: false}`: the code and the whole error.
+    Refused(String, Value),
+    /// No answer, or one that is not an envelope: whether it took effect is unknown.
+    Unknown(String),
+}
+
+/// A client with one bearer token.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    url: String,
+    token: String,
+}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+impl Client {
+    /// A client of the MCP endpoint `url`; `http` is shared so that connections are.
+    pub fn new(http: reqwest::Client, url: impl Into<String>, token: impl Into<String>) -> Self {
+        Self { http, url: url.into(), token: token.into() }
+    }
+
+    /// Calls a tool once.
+    pub async fn call(&self, tool: &str, arguments: &Value) -> Answer {
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}});
+        let sent = self
+            .http
+            .post(&self.url)
+            .bearer_auth(&self.token)
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2025-11-25")
+            .timeout(Duration::from_secs(30))
+            .json(&body)
+            .send()
+            .await;
+        let reply = match sent {
+            Ok(response) if response.status().is_success() => response.json::<Value>().await,
+            Ok(response) => return Answer::Unknown(format!("HTTP {}", response.status())),
+            Err(e) => Err(e),
+        };
+        match reply {
+            Ok(reply) => read(&reply["result"]["structuredContent"], &reply),
+            Err(e) => Answer::Unknown(e.to_string()),
+        }
+    }
+
+    /// Calls a write until its outcome is known: an unknown outcome or `retry` repeats the same `requestId`.
+    pub async fn settle(&self, tool: &str, arguments: &Value, patience: Duration) -> Answer {
+        let until = tokio::time::Instant::now() + patience;
+        loop {
+            let answer = self.call(tool, arguments).await;
+            let again = match &answer {
+                Answer::Done(_) => false,
+                Answer::Refused(code, _) => code == "retry",
+                Answer::Unknown(_) => true,
+            };
+            if !again || tokio::time::Instant::now() > until {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+fn read(envelope: &Value, whole: &Value) -> Answer {
+    match envelope["ok"].as_bool() {
+        Some(true) => Answer::Done(envelope["data"].clone()),
+        Some(false) => {
+            let code = envelope["error"]["code"].as_str().unwrap_or_default().to_owned();
+            Answer::Refused(code, envelope["error"].clone())
+        }
+        None => Answer::Unknown(format!("not an envelope: {whole}")),
+    }
+}
