@@ -1,7 +1,10 @@
 # Targets are short names for scripts; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test lint
+.PHONY: help setup dev test lint bench faults
+
+# Bounds the long targets, in seconds.
+LIMIT_S ?= 60
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -17,3 +20,11 @@ test: setup ## Set up, then every check and test; the last line counts them
 
 lint: ## Format, purity and clippy only
 	@. scripts/env && cargo fmt --all --check && scripts/purity && cargo clippy --workspace --all-targets --locked -- -D warnings
+
+bench: setup ## Figures of a release build, beside this disk's own; the last line is JSON (LIMIT_S a measurement)
+	@. scripts/env && cargo build --locked --release -p quorate -p quorate-load && \
+	  "$$CARGO_TARGET_DIR/release/quorate-bench" --binary "$$CARGO_TARGET_DIR/release/quorate" --seconds $(LIMIT_S)
+
+faults: setup ## Kill a loaded server ten times in LIMIT_S and check every promise; the last line is JSON
+	@. scripts/env && cargo build --locked --release -p quorate -p quorate-load && \
+	  "$$CARGO_TARGET_DIR/release/quorate-faults" --binary "$$CARGO_TARGET_DIR/release/quorate" --seconds $(LIMIT_S)
