@@ -1,3 +1,7 @@
 //! The Quorate node.
 
+#[cfg(feature = "http")]
+pub mod auth;
 pub mod groups;
+#[cfg(feature = "http")]
+pub mod http;

@@ -1,0 +1,3 @@
+//! HTTP: MCP, files, metadata, metrics, and serving them.
+
+pub mod client;
