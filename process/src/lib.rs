@@ -6,4 +6,11 @@ pub mod json;
 pub mod model;
 pub mod time;
 
+mod fields;
+mod lookup;
+mod person;
+
+pub use fields::ISSUES_MAX;
+pub use lookup::{CHECK, PARALLEL};
 pub use model::*;
+pub use person::{person_valid, same_person};
