@@ -1,0 +1,261 @@
+//! Moving on (§3.2): readiness and every automatic transition a write triggers, until nothing more can happen.
+
+use agentprocess::json::{Object, Value};
+use agentprocess::time::{Span, Timestamp};
+use agentprocess::{Assignee, Next, StepIndex, StepKind, Target};
+use quorate_proto::shard::Notification;
+
+use super::change::{Change, SERVER};
+use super::data;
+use super::event::{Delivery, Event, Record};
+use super::head::{Assigned, Pointer, StepState};
+use super::timer::{TimerKind, first_due};
+use crate::store::Fatal;
+
+/// A step's position as rows have it.
+pub fn position(step: StepIndex) -> Result<u32, Fatal> {
+    u32::try_from(step).map_err(|_| Fatal(format!("step {step} is beyond any process")))
+}
+
+/// Completes a step with its record.
+pub fn complete(change: &mut Change, step: StepIndex, by: &str, record: Record) -> Result<(), Fatal> {
+    let fields = data::record(&record, by, change.at, &change.journal)?;
+    let bytes = data::value_bytes(&fields.into());
+    change.emit(Event::Completed { step: position(step)?, by: by.to_owned(), record, bytes })
+}
+
+/// Goes along an edge from `from`.
+pub fn go(change: &mut Change, from: StepIndex, target: Target) -> Result<(), Fatal> {
+    match target {
+        Target::Step(step) => reach(change, step),
+        Target::Join => join(change, from),
+    }
+}
+
+/// Makes a step ready in a new attempt. A person path or a `wait_until` that leads to nothing fails it (PATH-ABSENT).
+pub fn reach(change: &mut Change, step: StepIndex) -> Result<(), Fatal> {
+    let definition = std::sync::Arc::clone(&change.definition);
+    let Some(found) = definition.process.steps.get(step) else {
+        return Err(Fatal(format!("run {}: an edge leads to no step", change.head.run)));
+    };
+    match &found.kind {
+        StepKind::Agent(work) => reached(change, step, true, work.due, None),
+        StepKind::Task { person, work } => reach_person(change, step, person, work.due),
+        StepKind::Approve { person, due, .. } => reach_person(change, step, person, *due),
+        StepKind::Wait { span, .. } => {
+            let fires = change.at.plus(*span);
+            reached(change, step, false, None, Some(fires))
+        }
+        StepKind::WaitUntil { at, .. } => {
+            let value = data::at_path(&change.head, &change.journal, at)?;
+            match value.as_ref().and_then(Value::as_str).and_then(Timestamp::parse) {
+                Some(fires) => reached(change, step, false, None, Some(fires)),
+                None => fail(change, step, "The datetime that this step waits until is missing or not a datetime."),
+            }
+        }
+        StepKind::WaitFor { timeout, .. } => {
+            let fires = timeout.map(|span| change.at.plus(span));
+            reached(change, step, false, None, fires)
+        }
+        StepKind::Finish { outcome } => {
+            change.emit(Event::Passed { step: position(step)? })?;
+            end(change, Some(outcome.clone()), SERVER, None)
+        }
+        StepKind::Parallel { branches, .. } => fork(change, step, branches),
+    }
+}
+
+/// Ends the run `failed` at a step (§3.5).
+pub fn fail_step(change: &mut Change, step: StepIndex, by: &str, note: &str) -> Result<(), Fatal> {
+    complete(change, step, by, Record::Failed { note: note.to_owned() })?;
+    end(change, Some("failed".to_owned()), by, Some(note.to_owned()))
+}
+
+/// Ends the run.
+pub fn end(change: &mut Change, outcome: Option<String>, by: &str, note: Option<String>) -> Result<(), Fatal> {
+    change.emit(Event::Ended { outcome, by: by.to_owned(), note })
+}
+
+/// Does what is due now and what held events allow, until nothing more can happen. Returns how many timers fired.
+///
+/// A held event wins over a timeout (TIMEOUT-RACE); timers fire in order of their instants with `at` = now (TIMER-LATE).
+pub fn settle(change: &mut Change) -> Result<usize, Fatal> {
+    let mut fired = 0;
+    while change.head.ended.is_none() {
+        if let Some((step, held)) = next_delivery(change) {
+            deliver_held(change, step, held)?;
+        } else if let Some(timer) = first_due(&change.head, change.at) {
+            fire(change, timer.position as usize, timer.kind)?;
+            fired += 1;
+        } else {
+            break;
+        }
+    }
+    Ok(fired)
+}
+
+/// The waiting `wait_for` that an event of this name goes to: ready longest, ties by list order (EVENT-MATCH).
+pub fn waiting_for(change: &Change, name: &str) -> Option<StepIndex> {
+    let steps = change.process().steps.iter().zip(&change.head.steps).enumerate();
+    let waiting = steps.filter(|(_, (step, state))| {
+        let named = matches!(&step.kind, StepKind::WaitFor { event, .. } if event == name);
+        named && state.state == Some(StepState::Waiting)
+    });
+    waiting.min_by_key(|(index, (_, state))| (state.ready_since, *index)).map(|(index, _)| index)
+}
+
+/// Where a `wait_for` goes on after an event.
+pub fn after_event(change: &Change, step: StepIndex) -> Result<Target, Fatal> {
+    match &change.process().steps[step].kind {
+        StepKind::WaitFor { next, .. } => Ok(*next),
+        StepKind::Agent(_)
+        | StepKind::Task { .. }
+        | StepKind::Approve { .. }
+        | StepKind::Wait { .. }
+        | StepKind::WaitUntil { .. }
+        | StepKind::Finish { .. }
+        | StepKind::Parallel { .. } => Err(Fatal(format!("run {}: step {step} takes no event", change.head.run))),
+    }
+}
+
+/// Where work goes on by itself, without a choice.
+pub fn only_next(next: &Next) -> Option<Target> {
+    match next {
+        Next::One(target) => Some(*target),
+        Next::Choice(_) => None,
+    }
+}
+
+fn reached(
+    change: &mut Change,
+    step: StepIndex,
+    claimable: bool,
+    due: Option<Span>,
+    fires: Option<Timestamp>,
+) -> Result<(), Fatal> {
+    let due = due.map(|span| change.at.plus(span));
+    change.emit(Event::Reached { step: position(step)?, claimable, due, fires })
+}
+
+fn reach_person(change: &mut Change, step: StepIndex, person: &Assignee, due: Option<Span>) -> Result<(), Fatal> {
+    match assignee(change, person)? {
+        Some(assigned) => {
+            reached(change, step, false, due, None)?;
+            change.emit(Event::ItemOpened { step: position(step)?, assigned })
+        }
+        None => fail(change, step, "The person this step is assigned to is missing in the run's data."),
+    }
+}
+
+/// Who a person step is for now, if anyone.
+fn assignee(change: &Change, person: &Assignee) -> Result<Option<Assigned>, Fatal> {
+    match person {
+        Assignee::Role(role) => match change.version.roles.get(role) {
+            Some(group) => Ok(Some(Assigned::Group(group.clone()))),
+            // Publication maps every role (ROLE-UNMAPPED).
+            None => Err(Fatal(format!("run {}: role {role} has no group", change.head.run))),
+        },
+        Assignee::Initiator => Ok(change.head.initiator.clone().map(Assigned::Person)),
+        Assignee::Path(path) => {
+            let value = data::at_path(&change.head, &change.journal, path)?;
+            Ok(value.as_ref().and_then(Value::as_str).map(|person| Assigned::Person(person.to_owned())))
+        }
+    }
+}
+
+fn fail(change: &mut Change, step: StepIndex, note: &str) -> Result<(), Fatal> {
+    fail_step(change, step, SERVER, note)
+}
+
+fn fork(change: &mut Change, step: StepIndex, branches: &[StepIndex]) -> Result<(), Fatal> {
+    reached(change, step, false, None, None)?;
+    for entry in branches {
+        // An entry that leads to nothing ends the run; the rest is then never reached.
+        if change.head.ended.is_none() {
+            reach(change, *entry)?;
+        }
+    }
+    Ok(())
+}
+
+fn join(change: &mut Change, from: StepIndex) -> Result<(), Fatal> {
+    let definition = std::sync::Arc::clone(&change.definition);
+    let steps = &definition.process.steps;
+    let lost = || Fatal(format!("run {}: a join outside a branch", change.head.run));
+    let branch = steps.get(from).and_then(|s| s.branch).ok_or_else(lost)?;
+    let StepKind::Parallel { branches, next } = &steps.get(branch.parallel).ok_or_else(lost)?.kind else {
+        return Err(lost());
+    };
+    let parallel = position(branch.parallel)?;
+    change.emit(Event::Joined { parallel, entry: position(branch.entry)? })?;
+    if change.head.steps[branch.parallel].joined.len() < branches.len() {
+        return Ok(());
+    }
+    change.emit(Event::Passed { step: parallel })?;
+    reach(change, *next)
+}
+
+fn next_delivery(change: &Change) -> Option<(StepIndex, Pointer)> {
+    change.head.held.iter().find_map(|held| Some((waiting_for(change, &held.name)?, held.at)))
+}
+
+fn deliver_held(change: &mut Change, step: StepIndex, held: Pointer) -> Result<(), Fatal> {
+    let by = change
+        .journal
+        .find(held, |event, _| if let Event::EventHeld { by, .. } = event { Some(by.clone()) } else { None })?;
+    let next = after_event(change, step)?;
+    complete(change, step, &by, Record::Delivered(Delivery::Held(held)))?;
+    go(change, step, next)
+}
+
+fn fire(change: &mut Change, step: StepIndex, kind: TimerKind) -> Result<(), Fatal> {
+    match kind {
+        TimerKind::Lease => change.emit(Event::LeaseEnded { step: position(step)? }),
+        TimerKind::Wait => {
+            let target = match &change.process().steps[step].kind {
+                StepKind::Wait { next, .. } | StepKind::WaitUntil { next, .. } => *next,
+                StepKind::WaitFor { on_timeout, .. } => *on_timeout,
+                StepKind::Agent(_)
+                | StepKind::Task { .. }
+                | StepKind::Approve { .. }
+                | StepKind::Finish { .. }
+                | StepKind::Parallel { .. } => {
+                    return Err(Fatal(format!("run {}: step {step} does not wait", change.head.run)));
+                }
+            };
+            complete(change, step, SERVER, Record::Waited)?;
+            go(change, step, target)
+        }
+        TimerKind::Due => {
+            let notification = overdue(change, step);
+            change.notify(notification);
+            change.emit(Event::Overdue { step: position(step)? })
+        }
+    }
+}
+
+/// Tells the assignee and the operators (DUE-NOTIFY).
+fn overdue(change: &Change, step: StepIndex) -> Notification {
+    let state = &change.head.steps[step];
+    let (mut groups, mut people) = (Vec::new(), Vec::new());
+    match state.item.as_ref().map(|item| &item.assigned) {
+        Some(Assigned::Group(group)) => groups.push(group.clone()),
+        Some(Assigned::Person(person)) => people.push(person.clone()),
+        None => {}
+    }
+    if !groups.contains(&change.version.operators) {
+        groups.push(change.version.operators.clone());
+    }
+    let mut details = Object::new();
+    details.set("due", state.due.map(|due| due.to_string()));
+    Notification {
+        kind: "step_overdue".to_owned(),
+        org: change.head.org.clone(),
+        run: change.head.run,
+        process: change.head.process.clone(),
+        step: change.process().steps[step].id.clone(),
+        groups,
+        people,
+        details: details.into(),
+    }
+}

@@ -1,0 +1,161 @@
+//! One entry of a shard's log: clamp the clock, fire what is due, replay, execute, record (design §3).
+
+use agentprocess::time::Timestamp;
+use quorate_proto::shard::{InstallVersion, ShardCommand, Write};
+use quorate_proto::{Code, FileId, Outcome, Refusal, Reply, RunId, codec};
+
+use super::change::{Change, Writes};
+use super::command::{self, Call};
+use super::definitions::Definitions;
+use super::event::Event;
+use super::keys::{Key, timer_range};
+use super::refuse::{self, Stop};
+use super::rows::{Definition, InstalledVersion, Recorded};
+use super::{advance, read};
+use crate::store::{Fatal, Store};
+
+/// How many timers of other runs one entry fires at most: a storm of due timers must not stop the shard (design §5).
+pub const TIMERS_PER_ENTRY_MAX: usize = 64;
+
+/// Applies one command. `stamped` is the leader's time of the entry.
+pub fn apply(
+    store: &mut dyn Store,
+    definitions: &Definitions,
+    stamped: Timestamp,
+    command: &ShardCommand,
+) -> Result<Outcome, Fatal> {
+    let at = read::clock(store)?.max(stamped);
+    store.put(Key::Clock.encode(), codec::encode(&at));
+    match command {
+        ShardCommand::InstallVersion(install) => install_version(store, install),
+        ShardCommand::Write(write) => {
+            if let Some(run) = command::target(&write.action) {
+                fire_run(store, definitions, run, at)?;
+            }
+            fire_some(store, definitions, at)?;
+            apply_write(store, definitions, write, at)
+        }
+        ShardCommand::Tick { run: Some(run) } => {
+            fire_run(store, definitions, *run, at)?;
+            Ok(Ok(Reply::Done))
+        }
+        ShardCommand::Tick { run: None } => {
+            fire_some(store, definitions, at)?;
+            Ok(Ok(Reply::Done))
+        }
+        ShardCommand::StoreChunk { file, index, bytes } => store_chunk(store, *file, *index, bytes),
+        ShardCommand::OutboxSent { sequences } => {
+            for sequence in sequences {
+                store.delete(Key::Outbox { sequence: *sequence }.encode());
+            }
+            Ok(Ok(Reply::Done))
+        }
+    }
+}
+
+fn apply_write(
+    store: &mut dyn Store,
+    definitions: &Definitions,
+    write: &Write,
+    at: Timestamp,
+) -> Result<Outcome, Fatal> {
+    let recorded = read::request(store, &write.caller.org, &write.request)?;
+    if let Some(Recorded { reply, .. }) = recorded.as_ref().filter(|r| r.fingerprint == write.fingerprint) {
+        return Ok(Ok(reply.clone()));
+    }
+    let call = Call { store, definitions, write, at, reused: recorded.is_some() };
+    match command::execute(&call) {
+        Ok((mut writes, reply)) => {
+            let key = Key::Request { org: write.caller.org.clone(), id: write.request.clone() };
+            let row = Recorded { fingerprint: write.fingerprint, reply: reply.clone() };
+            writes.put(&key, codec::encode(&row));
+            writes.apply(store);
+            Ok(Ok(reply))
+        }
+        Err(Stop::Refused(refusal)) => Ok(Err(refusal)),
+        Err(Stop::Unaccepted { step, issues }) => {
+            let run = command::target(&write.action);
+            let run = run.ok_or_else(|| Fatal("work refused that belongs to no run".to_owned()))?;
+            keep_issues(store, definitions, run, (step, &issues), &write.caller.id, at)?.apply(store);
+            Ok(Err(refuse::not_accepted(issues)))
+        }
+        Err(Stop::Fatal(fatal)) => Err(fatal),
+    }
+}
+
+/// All that a refused submission leaves: its issues, in a journal row without a request id (HANDOFF-UNCHANGED).
+fn keep_issues(
+    store: &dyn Store,
+    definitions: &Definitions,
+    run: RunId,
+    (step, issues): (u32, &[String]),
+    by: &str,
+    at: Timestamp,
+) -> Result<Writes, Fatal> {
+    let head = read::any_head(store, run)?.ok_or_else(|| Fatal(format!("run {run} is gone")))?;
+    let mut change = Change::open(store, definitions, head, at)?;
+    change.emit(Event::Refused { step, issues: issues.to_vec() })?;
+    change.finish(by, None)
+}
+
+/// Fires all due timers of a run, in one journal row. Returns how many.
+fn fire_run(store: &mut dyn Store, definitions: &Definitions, run: RunId, at: Timestamp) -> Result<usize, Fatal> {
+    let Some(head) = read::any_head(store, run)? else { return Ok(0) };
+    if super::timer::first_due(&head, at).is_none() {
+        return Ok(0);
+    }
+    let mut change = Change::open(store, definitions, head, at)?;
+    let fired = advance::settle(&mut change)?;
+    change.finish(super::change::SERVER, None)?.apply(store);
+    Ok(fired)
+}
+
+/// Fires due timers of the shard, earliest first, run by run, up to the bound.
+fn fire_some(store: &mut dyn Store, definitions: &Definitions, at: Timestamp) -> Result<(), Fatal> {
+    let mut fired = 0;
+    while fired < TIMERS_PER_ENTRY_MAX {
+        let Some((key, _)) = store.scan(timer_range(at), false, 1)?.pop() else { break };
+        let Some(Key::Timer { run, .. }) = Key::decode(&key) else {
+            return Err(Fatal("a timer row without a timer key".to_owned()));
+        };
+        match fire_run(store, definitions, run, at)? {
+            0 => return Err(Fatal(format!("a timer row of run {run} that its head does not have"))),
+            some => fired += some,
+        }
+    }
+    Ok(())
+}
+
+/// Installs a version; its content never changes, its maps may (§6.5, ROLE-VERSIONS).
+fn install_version(store: &mut dyn Store, install: &InstallVersion) -> Result<Outcome, Fatal> {
+    let name = &install.process.name;
+    let installed = read::version(store, &install.org, name, install.version)?;
+    if installed.is_some_and(|v| v.hash != install.hash) {
+        let message = format!("Version {} of {name} is installed with another content hash.", install.version);
+        return Ok(Err(Refusal::new(Code::Conflict, message)));
+    }
+    let definition = Key::Definition { hash: install.hash.clone() }.encode();
+    if store.get(&definition)?.is_none() {
+        let row = Definition { process: install.process.clone(), body: install.body.clone() };
+        store.put(definition, codec::encode(&row));
+    }
+    let row = InstalledVersion {
+        hash: install.hash.clone(),
+        roles: install.roles.clone(),
+        escalations: install.escalations.clone(),
+        operators: install.operators.clone(),
+    };
+    let key = Key::Version { org: install.org.clone(), process: name.clone(), version: install.version };
+    store.put(key.encode(), codec::encode(&row));
+    Ok(Ok(Reply::Done))
+}
+
+/// Stores a chunk; a file on record never changes.
+fn store_chunk(store: &mut dyn Store, file: FileId, index: u32, bytes: &[u8]) -> Result<Outcome, Fatal> {
+    let key = Key::FileChunk { file, index }.encode();
+    if read::any_file(store, file)?.is_some() && store.get(&key)?.is_none_or(|held| held != bytes) {
+        return Ok(Err(Refusal::new(Code::Conflict, "The file is on record and cannot change.")));
+    }
+    store.put(key, bytes.to_vec());
+    Ok(Ok(Reply::Done))
+}

@@ -1,0 +1,79 @@
+//! `start_run` (§4.1).
+
+use agentprocess::json::Object;
+use agentprocess::{Assignee, Process, StepKind};
+use quorate_proto::{CallerKind, Code, Refusal, Reply, RunId};
+
+use super::Call;
+use crate::shard::change::{Change, Writes};
+use crate::shard::event::Started;
+use crate::shard::refuse::{self, Stop};
+use crate::shard::{accept, advance, data, read};
+
+/// Starts a run; its first step is ready, or further on, when this returns.
+pub(super) fn execute(
+    call: &Call,
+    run: RunId,
+    (process, number): (&str, u32),
+    inputs: &Object,
+    test: bool,
+) -> Result<(Writes, Reply), Stop> {
+    call.check_request()?;
+    let caller = call.caller();
+    let Some(version) = read::version(call.store, &caller.org, process, number)? else {
+        let message = "No such process or version in this organization. See list_processes.";
+        return Err(Refusal::new(Code::NotFound, message).into());
+    };
+    if caller.processes.as_ref().is_some_and(|allowed| !allowed.contains(process)) {
+        return Err(refuse::forbidden("This agent may not work on this process.").into());
+    }
+    if read::any_head(call.store, run)?.is_some() {
+        return Err(Refusal::new(Code::Retry, "The run's id is taken. Call again with the same requestId.").into());
+    }
+    let definition = call.definitions.get(call.store, &version.hash)?;
+    let person = caller.kind == CallerKind::Human;
+    let started = Started {
+        org: caller.org.clone(),
+        process: process.to_owned(),
+        version: number,
+        hash: version.hash.clone(),
+        test,
+        by: caller.id.clone(),
+        initiator: person.then(|| read::person_value(caller).to_owned()),
+        inputs: inputs.clone(),
+        bytes: data::value_bytes(&inputs.clone().into()),
+        steps: advance::position(definition.process.steps.len())?,
+    };
+    let mut issues = definition.process.inputs.issues("inputs", inputs);
+    if !person {
+        issues.extend(initiator_issues(&definition.process));
+    }
+    let mut change = Change::begin(call.store, definition, version, (run, call.at), started);
+    if data::bytes(&change.head, change.process()) > call.limits().run_data_bytes_max {
+        issues.push(accept::over(call.limits().run_data_bytes_max));
+    }
+    if !issues.is_empty() {
+        return Err(refuse::invalid(issues).into());
+    }
+    advance::reach(&mut change, 0)?;
+    advance::settle(&mut change)?;
+    let reply = Reply::Run(change.seen());
+    call.finish(change, reply)
+}
+
+/// A run started by an agent has no initiator (START-INITIATOR).
+fn initiator_issues(process: &Process) -> impl Iterator<Item = String> {
+    process.steps.iter().filter_map(|step| match &step.kind {
+        StepKind::Task { person: Assignee::Initiator, .. } | StepKind::Approve { person: Assignee::Initiator, .. } => {
+            Some(format!("steps.{}.person: initiator, so a person must start this process", step.id))
+        }
+        StepKind::Task { person: Assignee::Role(_) | Assignee::Path(_), .. }
+        | StepKind::Approve { person: Assignee::Role(_) | Assignee::Path(_), .. }
+        | StepKind::Agent(_)
+        | StepKind::Wait { .. }
+        | StepKind::WaitUntil { .. }
+        | StepKind::WaitFor { .. }
+        | StepKind::Finish { .. }
+        | StepKind::Parallel { .. } => None,
+    })
+}

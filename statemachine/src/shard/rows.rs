@@ -1,0 +1,60 @@
+//! Stored rows that are not a run's: versions, definitions, requests, files.
+
+use std::collections::BTreeMap;
+
+use agentprocess::Process;
+use agentprocess::time::Timestamp;
+use quorate_proto::Reply;
+use serde::{Deserialize, Serialize};
+
+/// A version as this shard installed it. The hash never changes (§6.5); the maps may (ROLE-VERSIONS).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstalledVersion {
+    /// Content hash, lower-case hex: names the definition.
+    pub hash: String,
+    /// Role name to group id.
+    pub roles: BTreeMap<String, String>,
+    /// Group whose members decide escalations (ESC-WHERE).
+    pub escalations: String,
+    /// Group of the operators, told of overdue steps (DUE-NOTIFY).
+    pub operators: String,
+}
+
+/// What a content hash stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Definition {
+    /// The process.
+    pub process: Process,
+    /// The body exactly as written.
+    pub body: String,
+}
+
+/// A request id that was used by an accepted write (IDEM-KEEP).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// SHA-256 over tool, caller and arguments.
+    pub fingerprint: [u8; 32],
+    /// The original answer.
+    pub reply: Reply,
+}
+
+/// An uploaded file. Its bytes are in its chunk rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRow {
+    /// The organization.
+    pub org: String,
+    /// The label, never a path.
+    pub file_name: String,
+    /// The MIME type.
+    pub content_type: String,
+    /// SHA-256 of the bytes.
+    pub sha256: [u8; 32],
+    /// How many bytes.
+    pub bytes: u64,
+    /// How many chunk rows.
+    pub chunks: u32,
+    /// Identity id of the uploader.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}

@@ -1,0 +1,95 @@
+//! `get_work`: what an agent may claim, or what a person may decide. The cost follows the page (design §6).
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use agentprocess::json::{Object, Value};
+use agentprocess::time::Timestamp;
+use quorate_proto::{Caller, CallerKind};
+
+use super::definitions::Definitions;
+use super::head::{Assigned, Head};
+use super::item::{self, mode, overdue};
+use super::journal::Journal;
+use super::keys::{Key, WorkKey, item_range, ready_range};
+use super::{data, index, read};
+use crate::store::{Fatal, Read};
+
+/// At most `limit` items after `after`, oldest first, with their places (WORK-ORDER).
+pub fn work_page(
+    store: &dyn Read,
+    definitions: &Definitions,
+    caller: &Caller,
+    process: Option<&str>,
+    after: Option<&WorkKey>,
+    limit: usize,
+    at: Timestamp,
+) -> Result<Vec<(WorkKey, Value)>, Fatal> {
+    let mut places = BTreeSet::new();
+    for range in ranges(caller, process, after) {
+        for (key, _) in store.scan(range, false, limit)? {
+            match Key::decode(&key) {
+                Some(Key::Ready { place, .. } | Key::Item { place, .. }) => places.insert(place),
+                Some(_) | None => return Err(Fatal("a work row without a work key".to_owned())),
+            };
+        }
+    }
+    let page = places.into_iter().take(limit);
+    page.map(|place| Ok((place, entry(store, definitions, caller.kind, place, at)?))).collect()
+}
+
+/// The index ranges that hold the caller's work: an agent's processes (WORK-MAY), a person's groups and own name.
+fn ranges(caller: &Caller, process: Option<&str>, after: Option<&WorkKey>) -> Vec<Range<Vec<u8>>> {
+    match caller.kind {
+        CallerKind::Agent => match (&caller.processes, process) {
+            (None, process) => vec![ready_range(&caller.org, process, after)],
+            (Some(allowed), Some(one)) if !allowed.contains(one) => Vec::new(),
+            (Some(_), Some(one)) => vec![ready_range(&caller.org, Some(one), after)],
+            (Some(allowed), None) => allowed.iter().map(|p| ready_range(&caller.org, Some(p), after)).collect(),
+        },
+        CallerKind::Human => {
+            let groups = caller.groups.iter().map(|group| Assigned::Group(group.clone()));
+            let own = Assigned::Person(read::person_value(caller).to_owned());
+            let mine = groups.chain([index::index_form(&own)]);
+            mine.map(|assigned| item_range(&caller.org, &assigned, process, after)).collect()
+        }
+    }
+}
+
+fn entry(
+    store: &dyn Read,
+    definitions: &Definitions,
+    kind: CallerKind,
+    place: WorkKey,
+    at: Timestamp,
+) -> Result<Value, Fatal> {
+    let lost = || Fatal(format!("run {}: a work row without its work", place.run));
+    let head = read::any_head(store, place.run)?.ok_or_else(lost)?;
+    let definition = definitions.get(store, &head.hash)?;
+    let process = &definition.process;
+    let journal = Journal::new(store, place.run);
+    let position = place.position as usize;
+    let (step, state) = process.steps.get(position).zip(head.steps.get(position)).ok_or_else(lost)?;
+    let mut fields = Object::new();
+    fields.set("runId", head.run.to_string());
+    match kind {
+        CallerKind::Agent => {
+            fields.set("stepId", step.id.as_str());
+            run_fields(&mut fields, &head);
+            fields.set("readySince", state.ready_since.to_string()).set("due", state.due.map(|d| d.to_string()));
+            fields.set("overdue", overdue(state.due, at)).set("handoff", item::handoff(&state.handoff, &journal)?);
+            fields.set("claim", item::claim_call(&head, &step.id));
+        }
+        CallerKind::Human => {
+            run_fields(&mut fields, &head);
+            let open = state.item.as_ref().ok_or_else(lost)?;
+            let snapshot = data::snapshot(&data::run_data(&head, process, &journal)?);
+            fields.set("workItem", item::work_item(&head, process, (position, open), &journal, &snapshot)?);
+        }
+    }
+    Ok(fields.into())
+}
+
+fn run_fields(fields: &mut Object, head: &Head) {
+    fields.set("process", head.process.as_str()).set("version", u64::from(head.version)).set("mode", mode(head));
+}
