@@ -2,6 +2,7 @@
 
 #[cfg(feature = "http")]
 pub mod auth;
+pub mod clock;
 pub mod groups;
 #[cfg(feature = "http")]
 pub mod http;

@@ -31,3 +31,13 @@ pub enum CallerKind {
     /// A person.
     Human,
 }
+
+impl CallerKind {
+    /// The word for it, in fingerprints and logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Human => "human",
+        }
+    }
+}
