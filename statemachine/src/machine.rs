@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use quorate_proto::{Command, Entry, Outcome};
 
+use crate::catalog;
 use crate::shard;
 use crate::shard::Definitions;
 use crate::store::{Fatal, Store};
@@ -22,7 +23,7 @@ impl Machine {
     pub fn apply(&self, store: &mut dyn Store, entry: &Entry) -> Result<Outcome, Fatal> {
         match &entry.command {
             Command::Shard(command) => shard::apply(store, &self.definitions, entry.at, command),
-            Command::Catalog(_) => Err(Fatal("a catalog command in a shard group".to_owned())),
+            Command::Catalog(command) => catalog::apply(store, entry.at, command),
         }
     }
 }
