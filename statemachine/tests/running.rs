@@ -1,5 +1,5 @@
 //! The rules of running, one by one, on one shard.
-#![expect(clippy::unwrap_used, missing_docs, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod support;
 
@@ -9,7 +9,7 @@ use quorate_proto::shard::{Action, Decision};
 use support::process::{self, approve, choice, finish, object, one, parallel, process, role, task};
 use support::{World, agent, approved, at, good, has, person, refused, rejected, routed, submission, text, token};
 
-/// d agent > r approve@reviewer on_reject d > done
+/// d agent, then r approve by the reviewer who may send back to d, then done.
 fn approval() -> agentprocess::Process {
     let steps = vec![process::agent("d", one(1)), approve("r", role("reviewer"), 2, Some(0)), finish("done", "ok")];
     process("approval", &[], steps)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentprocess::json::Object;
-use agentprocess::{EvidenceKind, Next, Process, Route, StepIndex, Target, Work};
+use agentprocess::{Next, Process, Route, StepIndex, Target, Work};
 use quorate_proto::shard::{Evidence, FileFact, Submission};
 
 use super::advance::{complete, go, position};
@@ -49,14 +49,6 @@ pub fn over(bytes_max: u64) -> String {
     format!("run data: over {bytes_max} bytes")
 }
 
-/// What a route is called: the step's id, or `join`.
-pub fn route_name(process: &Process, target: Target) -> &str {
-    match target {
-        Target::Step(step) => process.steps.get(step).map_or("", |s| s.id.as_str()),
-        Target::Join => "join",
-    }
-}
-
 fn is_blank(text: Option<&str>) -> bool {
     text.is_none_or(|t| t.trim().is_empty())
 }
@@ -66,10 +58,7 @@ fn evidence_issues(work: &Work, given: &[Evidence]) -> Vec<String> {
     let mut asked = BTreeSet::new();
     for kind in work.evidence.iter().flatten().filter(|kind| asked.insert(**kind)) {
         if !given.iter().any(|e| e.kind == *kind) {
-            issues.push(match kind {
-                EvidenceKind::File => "evidence: file required".to_owned(),
-                EvidenceKind::Link => "evidence: link required".to_owned(),
-            });
+            issues.push(format!("evidence: {kind} required"));
         }
     }
     issues.extend(given.iter().filter_map(|item| match item.file {
@@ -93,7 +82,7 @@ fn route(process: &Process, work: &Work, given: &Submission, issues: &mut Vec<St
         }
         Next::Choice(routes) => {
             let chosen = given.next.as_deref();
-            let found = chosen.and_then(|name| routes.iter().find(|r| route_name(process, r.to) == name));
+            let found = chosen.and_then(|name| process.chosen(&work.next, name));
             match (chosen, found) {
                 (None, _) => issues.push(format!("next: required, one of {}", choices(process, routes))),
                 (Some(_), None) => issues.push(format!("next: expected one of {}", choices(process, routes))),
@@ -102,7 +91,7 @@ fn route(process: &Process, work: &Work, given: &Submission, issues: &mut Vec<St
             if is_blank(given.reason.as_deref()) {
                 issues.push("reason: required".to_owned());
             }
-            found.map(|r| r.to)
+            found
         }
     }
 }
@@ -110,7 +99,7 @@ fn route(process: &Process, work: &Work, given: &Submission, issues: &mut Vec<St
 fn choices(process: &Process, routes: &[Route]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for route in routes {
-        let name = route_name(process, route.to);
+        let name = process.target_name(route.to);
         if !names.contains(&name) {
             names.push(name);
         }

@@ -2,7 +2,7 @@
 
 use agentprocess::json::{Object, Value};
 use agentprocess::time::{Span, Timestamp};
-use agentprocess::{Assignee, Next, StepIndex, StepKind, Target};
+use agentprocess::{Assignee, StepIndex, StepKind, Target};
 use quorate_proto::shard::Notification;
 
 use super::change::{Change, SERVER};
@@ -115,14 +115,6 @@ pub fn after_event(change: &Change, step: StepIndex) -> Result<Target, Fatal> {
         | StepKind::WaitUntil { .. }
         | StepKind::Finish { .. }
         | StepKind::Parallel { .. } => Err(Fatal(format!("run {}: step {step} takes no event", change.head.run))),
-    }
-}
-
-/// Where work goes on by itself, without a choice.
-pub fn only_next(next: &Next) -> Option<Target> {
-    match next {
-        Next::One(target) => Some(*target),
-        Next::Choice(_) => None,
     }
 }
 

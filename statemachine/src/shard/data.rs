@@ -2,7 +2,7 @@
 
 use agentprocess::json::{self, Object, Value};
 use agentprocess::time::Timestamp;
-use agentprocess::{DataPath, EvidenceKind, Process};
+use agentprocess::{DataPath, Process};
 use sha2::{Digest, Sha256};
 
 use super::event::{Delivery, Event, EvidenceRecord, Record, WorkRecord};
@@ -163,11 +163,7 @@ fn work_fields(fields: &mut Object, work: &WorkRecord) {
 
 fn evidence(item: &EvidenceRecord) -> Value {
     let mut fields = Object::new();
-    let kind = match item.kind {
-        EvidenceKind::File => "file",
-        EvidenceKind::Link => "link",
-    };
-    fields.set("kind", kind).set("ref", item.reference.as_str());
+    fields.set("kind", item.kind.word()).set("ref", item.reference.as_str());
     if let Some(sha256) = &item.sha256 {
         fields.set("sha256", hex(sha256));
     }

@@ -4,7 +4,6 @@ use agentprocess::json::{Object, Value};
 use agentprocess::time::Timestamp;
 use agentprocess::{EvidenceKind, Next, Process, StepKind, Work};
 
-use super::accept::route_name;
 use super::event::Event;
 use super::head::{Assigned, Handoff, Head, ItemHead, Pointer};
 use super::journal::Journal;
@@ -12,20 +11,6 @@ use crate::store::Fatal;
 
 /// What the caller puts in place of the placeholder (IDEM-SCOPE).
 const NEW_REQUEST_ID: &str = "<new UUID>";
-
-/// The word of a step's kind.
-pub fn kind_word(kind: &StepKind) -> &'static str {
-    match kind {
-        StepKind::Agent(_) => "agent",
-        StepKind::Task { .. } => "task",
-        StepKind::Approve { .. } => "approve",
-        StepKind::Wait { .. } => "wait",
-        StepKind::WaitUntil { .. } => "wait_until",
-        StepKind::WaitFor { .. } => "wait_for",
-        StepKind::Finish { .. } => "finish",
-        StepKind::Parallel { .. } => "parallel",
-    }
-}
 
 /// The decisions an item of this step takes (DECISIONS-FAILED).
 pub fn decisions(kind: &StepKind, escalated: bool) -> &'static [&'static str] {
@@ -39,19 +24,6 @@ pub fn decisions(kind: &StepKind, escalated: bool) -> &'static [&'static str] {
         | StepKind::WaitFor { .. }
         | StepKind::Finish { .. }
         | StepKind::Parallel { .. } => &[],
-    }
-}
-
-/// The work of an agent or task step.
-pub fn work(kind: &StepKind) -> Option<&Work> {
-    match kind {
-        StepKind::Agent(work) | StepKind::Task { work, .. } => Some(work),
-        StepKind::Approve { .. }
-        | StepKind::Wait { .. }
-        | StepKind::WaitUntil { .. }
-        | StepKind::WaitFor { .. }
-        | StepKind::Finish { .. }
-        | StepKind::Parallel { .. } => None,
     }
 }
 
@@ -105,9 +77,9 @@ pub fn work_item(
     let (step, state) = (&process.steps[position], &head.steps[position]);
     let id = quorate_proto::WorkItemId { run: head.run, number: item.number }.to_string();
     let mut fields = Object::new();
-    fields.set("id", id.as_str()).set("stepId", step.id.as_str()).set("kind", kind_word(&step.kind));
-    fields.set("text", text(&step.kind));
-    set_requirements(&mut fields, process, work(&step.kind));
+    fields.set("id", id.as_str()).set("stepId", step.id.as_str()).set("kind", step.kind_word());
+    fields.set("text", step.text());
+    set_requirements(&mut fields, process, step.work());
     fields.set("handoff", handoff(&state.handoff, journal)?);
     fields.set("assignedTo", assigned_to(&item.assigned)).set("snapshot", snapshot);
     fields.set("due", state.due.map(|due| due.to_string()));
@@ -145,24 +117,8 @@ pub fn overdue(due: Option<Timestamp>, at: Timestamp) -> bool {
     due.is_some_and(|due| at >= due)
 }
 
-fn text(kind: &StepKind) -> &str {
-    match kind {
-        StepKind::Agent(work) | StepKind::Task { work, .. } => &work.instructions,
-        StepKind::Approve { text, .. } => text,
-        StepKind::Wait { .. }
-        | StepKind::WaitUntil { .. }
-        | StepKind::WaitFor { .. }
-        | StepKind::Finish { .. }
-        | StepKind::Parallel { .. } => "",
-    }
-}
-
 fn evidence_kinds(kinds: &[EvidenceKind]) -> Vec<Value> {
-    let word = |kind: &EvidenceKind| match kind {
-        EvidenceKind::File => Value::from("file"),
-        EvidenceKind::Link => Value::from("link"),
-    };
-    kinds.iter().map(word).collect()
+    kinds.iter().map(|kind| kind.word().into()).collect()
 }
 
 fn routes(process: &Process, next: &Next) -> Option<Vec<Value>> {
@@ -171,7 +127,7 @@ fn routes(process: &Process, next: &Next) -> Option<Vec<Value>> {
         Next::Choice(routes) => {
             let route = |r: &agentprocess::Route| {
                 let mut fields = Object::new();
-                fields.set("to", route_name(process, r.to));
+                fields.set("to", process.target_name(r.to));
                 if let Some(when) = &r.when {
                     fields.set("when", when.as_str());
                 }

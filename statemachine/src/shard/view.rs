@@ -6,7 +6,7 @@ use quorate_proto::Claim;
 
 use super::data;
 use super::head::{Head, ItemHead, StepState};
-use super::item::{self, handoff, mode, overdue, set_requirements, work_item};
+use super::item::{handoff, mode, overdue, set_requirements, work_item};
 use super::journal::Journal;
 use super::rows::Definition;
 use crate::store::Fatal;
@@ -33,7 +33,7 @@ pub fn claim(head: &Head, definition: &Definition, journal: &Journal, claim: &Cl
     let (Some(step), Some(state)) = (process.steps.get(position), head.steps.get(position)) else {
         return Err(Fatal(format!("run {}: a claim on no step", head.run)));
     };
-    let work = item::work(&step.kind);
+    let work = step.work();
     let mut fields = Object::new();
     fields.set("id", step.id.as_str()).set("instructions", work.map_or("", |w| w.instructions.as_str()));
     set_requirements(&mut fields, process, work);
@@ -64,7 +64,7 @@ fn run_fields(head: &Head) -> Object {
 fn steps(head: &Head, definition: &Definition, at: Timestamp) -> Vec<Value> {
     let each = definition.process.steps.iter().zip(&head.steps).map(|(step, state)| {
         let mut fields = Object::new();
-        fields.set("id", step.id.as_str()).set("kind", item::kind_word(&step.kind));
+        fields.set("id", step.id.as_str()).set("kind", step.kind_word());
         fields.set("state", state.state.map(StepState::as_str));
         if let Some(due) = state.due.filter(|_| state.is_open()) {
             fields.set("due", due.to_string()).set("overdue", overdue(state.due, at));

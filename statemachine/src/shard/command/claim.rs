@@ -21,7 +21,7 @@ pub(super) fn execute(call: &Call, run: RunId, step: &str, key: u32) -> Result<(
     if caller.processes.as_ref().is_some_and(|allowed| !allowed.contains(&change.head.process)) {
         return Err(refuse::forbidden("This agent may not work on this process.").into());
     }
-    let Some(index) = change.process().steps.iter().position(|s| s.id == step) else {
+    let Some(index) = change.process().step_index(step) else {
         let message = "No such step in this run. See get_run for its steps.";
         return Err(Refusal::new(Code::NotFound, message).into());
     };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use agentprocess::{StepIndex, StepKind, Work};
-use quorate_proto::shard::{Decide, Decision, Submission};
+use agentprocess::{StepIndex, StepKind, same_person};
+use quorate_proto::shard::{Decide, Decision};
 use quorate_proto::{Caller, CallerKind, Code, Refusal, Reply, WorkItemId};
 
 use super::Call;
@@ -38,7 +38,9 @@ pub(super) fn execute(call: &Call, decide: &Decide) -> Result<(Writes, Reply), S
     match (&decide.decision, kind) {
         (Decision::Failed { note }, _) => fail_step(&mut change, step, by, note)?,
         (Decision::Completed(submission), StepKind::Agent(work) | StepKind::Task { work, .. }) => {
-            completed(&mut change, step, work, by, submission, call.limits().run_data_bytes_max)?;
+            // An escalated step under the same acceptance as the agent's (ESC-COMPLETE).
+            let bytes_max = call.limits().run_data_bytes_max;
+            accept::complete_work(&mut change, step, work, (by, true), submission, bytes_max)?;
         }
         (Decision::Returned { note }, StepKind::Agent(_)) => {
             change.emit(Event::Returned { step: position(step)?, by: by.clone(), note: note.clone() })?;
@@ -87,20 +89,8 @@ fn may_decide(caller: &Caller, assigned: &Assigned) -> bool {
     caller.kind == CallerKind::Human
         && match assigned {
             Assigned::Group(group) => caller.groups.contains(group),
-            Assigned::Person(person) => read::person_value(caller).eq_ignore_ascii_case(person),
+            Assigned::Person(person) => same_person(read::person_value(caller), person),
         }
-}
-
-/// Completes a task, or an escalated step in the agent's place, under the same acceptance (ESC-COMPLETE).
-fn completed(
-    change: &mut Change,
-    step: StepIndex,
-    work: &Work,
-    by: &str,
-    submission: &Submission,
-    bytes_max: u64,
-) -> Result<(), Stop> {
-    accept::complete_work(change, step, work, (by, true), submission, bytes_max)
 }
 
 /// A rejection goes back, or ends the run (§3.4).

@@ -1,7 +1,6 @@
 //! `start_run` (§4.1).
 
 use agentprocess::json::Object;
-use agentprocess::{Assignee, Process, StepKind};
 use quorate_proto::{CallerKind, Code, Refusal, Reply, RunId};
 
 use super::Call;
@@ -45,8 +44,9 @@ pub(super) fn execute(
         steps: advance::position(definition.process.steps.len())?,
     };
     let mut issues = definition.process.inputs.issues("inputs", inputs);
-    if !person {
-        issues.extend(initiator_issues(&definition.process));
+    // A run started by an agent has no initiator (START-INITIATOR).
+    if let Some(step) = definition.process.initiator_step().filter(|_| !person) {
+        issues.push(format!("steps.{}.person: initiator, so a person must start this process", step.id));
     }
     let mut change = Change::begin(call.store, definition, version, (run, call.at), started);
     if data::bytes(&change.head, change.process()) > call.limits().run_data_bytes_max {
@@ -59,21 +59,4 @@ pub(super) fn execute(
     advance::settle(&mut change)?;
     let reply = Reply::Run(change.seen());
     call.finish(change, reply)
-}
-
-/// A run started by an agent has no initiator (START-INITIATOR).
-fn initiator_issues(process: &Process) -> impl Iterator<Item = String> {
-    process.steps.iter().filter_map(|step| match &step.kind {
-        StepKind::Task { person: Assignee::Initiator, .. } | StepKind::Approve { person: Assignee::Initiator, .. } => {
-            Some(format!("steps.{}.person: initiator, so a person must start this process", step.id))
-        }
-        StepKind::Task { person: Assignee::Role(_) | Assignee::Path(_), .. }
-        | StepKind::Approve { person: Assignee::Role(_) | Assignee::Path(_), .. }
-        | StepKind::Agent(_)
-        | StepKind::Wait { .. }
-        | StepKind::WaitUntil { .. }
-        | StepKind::WaitFor { .. }
-        | StepKind::Finish { .. }
-        | StepKind::Parallel { .. } => None,
-    })
 }
