@@ -1,6 +1,16 @@
 //! A shard on the memory engine, with a clock that tests move and a log that can be replayed.
-#![allow(dead_code, clippy::unwrap_used, clippy::missing_panics_doc, missing_docs, reason = "shared by several tests")]
+#![allow(
+    dead_code,
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    clippy::wildcard_enum_match_arm,
+    clippy::match_same_arms,
+    reason = "shared by several tests"
+)]
 
+pub mod guarantees;
+pub mod ops;
 pub mod process;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,6 +164,12 @@ impl World {
         let steps = at(&view, "steps").as_array().unwrap();
         let found = steps.iter().find(|s| text(s, "id") == step).unwrap();
         at(found, "state").as_str().unwrap_or("null").to_owned()
+    }
+
+    /// A step's state without a tick before.
+    pub fn step_state(&self, run: RunId, step: usize) -> String {
+        let view = self.peek(run).unwrap();
+        at(&at(&view, "steps").as_array().unwrap()[step], "state").as_str().unwrap_or("null").to_owned()
     }
 
     pub fn item(&mut self, run: RunId, step: &str) -> Value {
