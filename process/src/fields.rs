@@ -108,7 +108,7 @@ impl FieldType {
     }
 
     /// How an issue names it: a person with the form it must have (PERSON-VALUE).
-    fn expected(self) -> &'static str {
+    pub(crate) fn expected(self) -> &'static str {
         if self == Self::Person { "person (email)" } else { self.word() }
     }
 

@@ -7,10 +7,17 @@ pub mod model;
 pub mod time;
 
 mod fields;
+mod issues;
 mod lookup;
+mod offer;
 mod person;
+mod read;
+mod validate;
+mod yaml;
 
 pub use fields::ISSUES_MAX;
 pub use lookup::{CHECK, PARALLEL};
 pub use model::*;
+pub use offer::Offer;
 pub use person::{person_valid, same_person};
+pub use read::FILE_BYTES_MAX;
