@@ -1,8 +1,10 @@
 //! The Quorate node.
 
+pub mod api;
 #[cfg(feature = "http")]
 pub mod auth;
 pub mod clock;
 pub mod groups;
 #[cfg(feature = "http")]
 pub mod http;
+pub mod memory;

@@ -1,0 +1,117 @@
+//! The tools of §4: a name, a caller and arguments in, the envelope out. No HTTP and no MCP here.
+//!
+//! A write goes: arguments judged by our schemas → token or id verified, shard found, facts gathered → proposed →
+//! reply turned into the result (design §3). What a call may do is the state machine's to judge.
+
+mod arguments;
+mod catalog;
+mod cursor;
+mod entropy;
+pub mod envelope;
+mod facts;
+mod file;
+mod keys;
+mod read;
+mod route;
+mod schema;
+mod seal;
+mod settings;
+mod token;
+mod tool;
+mod tools;
+mod url;
+mod write;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use agentprocess::json::Value;
+use quorate_proto::Caller;
+use quorate_statemachine::shard::Definitions;
+
+pub use arguments::DEPTH_MAX;
+pub use entropy::{Entropy, Os};
+pub use file::{FileBody, FileError};
+pub use settings::Settings;
+pub use tools::{Tool, tools};
+
+use crate::clock::Clock;
+use crate::groups::Groups;
+use arguments::Arguments;
+use envelope::Answer;
+use tools::Id;
+
+/// The tools over the groups of a cluster.
+pub struct Api<G> {
+    groups: Arc<G>,
+    settings: Settings,
+    clock: Arc<Clock>,
+    entropy: Box<dyn Entropy>,
+    ring: keys::Ring,
+    definitions: Arc<Definitions>,
+}
+
+impl<G: Groups> Api<G> {
+    /// The tools, with the operating system's randomness.
+    pub fn new(groups: Arc<G>, settings: Settings, clock: Arc<Clock>) -> Self {
+        Self::with_entropy(groups, settings, clock, Box::new(Os))
+    }
+
+    /// The tools, with `entropy` for ids and keys.
+    pub fn with_entropy(groups: Arc<G>, settings: Settings, clock: Arc<Clock>, entropy: Box<dyn Entropy>) -> Self {
+        let definitions = Arc::new(Definitions::default());
+        Self { groups, settings, clock, entropy, ring: keys::Ring::default(), definitions }
+    }
+
+    /// The groups it works on.
+    pub fn groups(&self) -> &Arc<G> {
+        &self.groups
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The node's clock.
+    pub fn clock(&self) -> &Arc<Clock> {
+        &self.clock
+    }
+
+    /// Calls a tool and returns the whole envelope; `None` when there is no such tool.
+    pub async fn call(&self, caller: &Caller, tool: &str, arguments: Value) -> Option<Value> {
+        let tool = tools::find(tool)?;
+        Some(match self.answer(caller, tool, arguments).await {
+            Ok(data) => envelope::ok(data),
+            Err(refusal) => envelope::refused(&refusal),
+        })
+    }
+
+    async fn answer(&self, caller: &Caller, tool: &Tool, arguments: Value) -> Answer {
+        let a = &Arguments::new(tool, arguments)?;
+        match tool.id {
+            Id::Describe => Ok(self.describe()),
+            Id::ListProcesses => self.list_processes(caller, a).await,
+            Id::StartRun => self.start_run(caller, a).await,
+            Id::GetRun => self.get_run(caller, a).await,
+            Id::GetWork => self.get_work(caller, a).await,
+            Id::Claim => self.claim(caller, a).await,
+            Id::Renew => self.renew(caller, a).await,
+            Id::Upload => self.upload(caller, a).await,
+            Id::Submit => self.submit(caller, a).await,
+            Id::Escalate => self.escalate(caller, a).await,
+            Id::Decide => self.decide(caller, a).await,
+            Id::Cancel => self.cancel(caller, a).await,
+            Id::SendEvent => self.send_event(caller, a).await,
+            Id::ListRuns => self.list_runs(caller, a).await,
+        }
+    }
+}
+
+/// Lower-case hex.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, b| {
+        let _ = write!(hex, "{b:02x}");
+        hex
+    })
+}

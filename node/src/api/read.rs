@@ -1,0 +1,51 @@
+//! Reads of a group, with what is due applied first: every view judges by the clock, not by a sweeper (LEASE-EDGE,
+//! TIMER-LATE).
+
+use std::sync::Arc;
+
+use agentprocess::time::Timestamp;
+use quorate_proto::shard::ShardCommand;
+use quorate_proto::{Command, GroupId, Refusal, RunId};
+use quorate_statemachine::shard::Definitions;
+use quorate_statemachine::shard::read;
+use quorate_statemachine::store::{Fatal, Read};
+
+use super::Api;
+use super::envelope::failed;
+use crate::groups::Groups;
+
+/// How often a read ticks before it answers with what is there. A tick of a run fires all that is due; a tick of a
+/// shard fires a bounded number, and a storm of due timers must not hold up a list for ever.
+const TICKS_MAX: usize = 8;
+
+impl<G: Groups> Api<G> {
+    /// Runs `f` on a consistent state of `group`.
+    pub(crate) async fn read<T, F>(&self, group: GroupId, f: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn Read, &Definitions, Timestamp) -> Result<T, Fatal> + Send + 'static,
+    {
+        let definitions = Arc::clone(&self.definitions);
+        let read = self.groups.read(group, move |state, at| f(state, &definitions, at)).await?;
+        read.map_err(|e| failed(&e))
+    }
+
+    /// The same, once nothing is due in the run, or in the shard when none is named.
+    pub(crate) async fn read_settled<T, F>(&self, group: GroupId, run: Option<RunId>, f: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: Fn(&dyn Read, &Definitions, Timestamp) -> Result<T, Fatal> + Clone + Send + 'static,
+    {
+        for _ in 0..TICKS_MAX {
+            let f = f.clone();
+            let seen = self.read(group, move |state, definitions, at| {
+                Ok(if read::due(state, definitions, run, at)? { None } else { Some(f(state, definitions, at)?) })
+            });
+            match seen.await? {
+                Some(seen) => return Ok(seen),
+                None => self.groups.propose(group, Command::Shard(ShardCommand::Tick { run })).await??,
+            };
+        }
+        self.read(group, f).await
+    }
+}

@@ -1,0 +1,104 @@
+//! `start_run`.
+
+use std::collections::BTreeMap;
+
+use quorate_proto::shard::{Action, InstallVersion, ShardCommand};
+use quorate_proto::{Caller, Command, GroupId, Refusal, RunId};
+use quorate_statemachine::shard::read;
+
+use crate::api::arguments::Arguments;
+use crate::api::catalog::{self, VersionRow};
+use crate::api::entropy::unique;
+use crate::api::envelope::{Answer, failed, not_found};
+use crate::api::{Api, route};
+use crate::groups::Groups;
+
+impl<G: Groups> Api<G> {
+    pub(in crate::api) async fn start_run(&self, caller: &Caller, a: &Arguments) -> Answer {
+        let (process, request) = (a.need("process")?, a.need("requestId")?);
+        let shard = route::home(&caller.org, &request, self.groups.shards());
+        let group = GroupId::Shard(shard);
+        let version = match self.published(&caller.org, &process, a.number("version")).await? {
+            Some(row) => {
+                self.install(group, &caller.org, &row).await?;
+                row.number
+            }
+            // A process retired since is no longer found, but what it started stays started: the replay decides.
+            None if self.is_recorded(group, &caller.org, &request).await? => 0,
+            None => return Err(not_found("process or version")),
+        };
+        let action = Action::StartRun {
+            run: RunId(unique(&*self.entropy, shard)?),
+            process,
+            version,
+            inputs: a.object("inputs").unwrap_or_default(),
+            test: a.text("mode").as_deref() == Some("test"),
+        };
+        self.write(caller, "start_run", a, group, action).await
+    }
+
+    /// The version to start: the given one, or the latest. A retired process has none (VERSIONS).
+    async fn published(&self, org: &str, process: &str, version: Option<u64>) -> Result<Option<VersionRow>, Refusal> {
+        let (org, process) = (org.to_owned(), process.to_owned());
+        let read = self.groups.read(GroupId::Catalog, move |state, _| match version {
+            None => catalog::latest(state, &org, &process),
+            Some(number) => match u32::try_from(number) {
+                Ok(number) => Ok(catalog::version(state, &org, &process, number)?.filter(|row| !row.retired)),
+                Err(_) => Ok(None),
+            },
+        });
+        read.await?.map_err(|e| failed(&e))
+    }
+
+    /// Whether a call with this request id took effect. Records of starts never go away.
+    pub(in crate::api) async fn is_recorded(&self, group: GroupId, org: &str, request: &str) -> Result<bool, Refusal> {
+        let (org, request) = (org.to_owned(), request.to_owned());
+        self.read(group, move |state, definitions, _| Ok(read::request(state, definitions, &org, &request)?.is_some()))
+            .await
+    }
+
+    /// Sees to it that the shard has the version as the catalog has it, roles included: a shard never reads the
+    /// catalog while it applies (design §1).
+    async fn install(&self, group: GroupId, org: &str, row: &VersionRow) -> Result<(), Refusal> {
+        let wanted = self.as_installed(org, row);
+        let (org, process, number) = (org.to_owned(), row.process.name.clone(), row.number);
+        let read =
+            self.read(group, move |state, definitions, _| read::version(state, definitions, &org, &process, number));
+        if read.await?.is_some_and(|has| has.hash == wanted.hash && has.roles == wanted.roles) {
+            return Ok(());
+        }
+        self.groups.propose(group, Command::Shard(ShardCommand::InstallVersion(Box::new(wanted)))).await??;
+        Ok(())
+    }
+
+    /// Gives a version's present role map to every shard that has the version: items created from now on use the new
+    /// groups (ROLE-VERSIONS). Call it after the catalog recorded a re-map.
+    pub async fn spread_roles(&self, org: &str, process: &str, version: u32) -> Result<(), Refusal> {
+        let (o, p) = (org.to_owned(), process.to_owned());
+        let row = self.groups.read(GroupId::Catalog, move |state, _| catalog::version(state, &o, &p, version)).await?;
+        let row = row.map_err(|e| failed(&e))?.ok_or_else(|| not_found("process or version"))?;
+        for group in route::all(self.groups.shards()) {
+            let (o, p) = (org.to_owned(), process.to_owned());
+            let has = self.read(group, move |state, definitions, _| read::version(state, definitions, &o, &p, version));
+            if has.await?.is_some() {
+                self.install(group, org, &row).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn as_installed(&self, org: &str, row: &VersionRow) -> InstallVersion {
+        let operators = self.settings.operators.clone();
+        let roles: BTreeMap<String, String> = row.roles.clone();
+        InstallVersion {
+            org: org.to_owned(),
+            version: row.number,
+            hash: row.hash.clone(),
+            roles,
+            escalations: row.escalations.clone().unwrap_or_else(|| operators.clone()),
+            operators,
+            process: row.process.clone(),
+            body: row.body.clone(),
+        }
+    }
+}
