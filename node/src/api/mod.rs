@@ -16,6 +16,8 @@ mod route;
 mod schema;
 mod seal;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod token;
 mod tool;
 mod tools;

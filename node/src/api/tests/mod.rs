@@ -1,0 +1,8 @@
+//! Tests of the tools on groups in memory.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod arguments;
+#[path = "../../../tests/support/results.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod results;
+mod schemas;
