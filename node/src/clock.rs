@@ -32,13 +32,11 @@ impl Clock {
 
     /// The time of day. A system clock set before 1970 reads 1970.
     pub fn now(&self) -> Timestamp {
-        match &self.stands {
-            Some(stands) => *lock(stands),
-            None => {
-                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                Timestamp(i64::try_from(since.as_millis()).unwrap_or(Timestamp::MAX.0).min(Timestamp::MAX.0))
-            }
+        if let Some(stands) = &self.stands {
+            return *lock(stands);
         }
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(i64::try_from(since.as_millis()).unwrap_or(Timestamp::MAX.0).min(Timestamp::MAX.0))
     }
 
     /// Puts a test clock forward and wakes who waits in [`Clock::changed`]; does nothing to the system's clock.

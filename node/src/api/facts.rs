@@ -2,7 +2,7 @@
 
 use quorate_proto::shard::{Evidence, FileFact, Submission};
 use quorate_proto::{Caller, FileId, Refusal};
-use quorate_statemachine::shard::{Definitions, read};
+use quorate_statemachine::shard::read;
 use quorate_statemachine::store::{Fatal, Read};
 use sha2::{Digest, Sha256};
 
@@ -42,16 +42,16 @@ impl<G: Groups> Api<G> {
         let Ok(file) = reference.parse::<FileId>() else { return Ok(FileFact::Missing) };
         let Some(group) = route::file(file, self.groups.shards()) else { return Ok(FileFact::Missing) };
         let org = org.to_owned();
-        self.read(group, move |state, definitions, _| fact(state, definitions, &org, file)).await
+        self.read(group, move |state, _, _| fact(state, &org, file)).await
     }
 }
 
-fn fact(state: &dyn Read, definitions: &Definitions, org: &str, file: FileId) -> Result<FileFact, Fatal> {
-    let Some(row) = read::file(state, definitions, org, file)? else { return Ok(FileFact::Missing) };
+fn fact(state: &dyn Read, org: &str, file: FileId) -> Result<FileFact, Fatal> {
+    let Some(row) = read::file(state, org, file)? else { return Ok(FileFact::Missing) };
     let mut hash = Sha256::new();
     for index in 0..row.chunks {
         // A chunk that is gone makes the hash differ.
-        hash.update(read::file_chunk(state, definitions, file, index)?.unwrap_or_default());
+        hash.update(read::file_chunk(state, file, index)?.unwrap_or_default());
     }
     let hash: [u8; 32] = hash.finalize().into();
     Ok(if hash == row.sha256 { FileFact::Verified(hash) } else { FileFact::Mismatch })

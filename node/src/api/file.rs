@@ -1,7 +1,7 @@
 //! Opening a file by its signed url (FILE-URL, FILE-VERIFY).
 
 use quorate_proto::{FileId, Refusal};
-use quorate_statemachine::shard::{Definitions, read};
+use quorate_statemachine::shard::read;
 use quorate_statemachine::store::{Fatal, Read};
 use sha2::{Digest, Sha256};
 
@@ -51,23 +51,21 @@ impl<G: Groups> Api<G> {
         }
         let file: FileId = id.parse().map_err(|_| FileError::Missing)?;
         let group = route::file(file, self.groups.shards()).ok_or(FileError::Missing)?;
-        self.read(group, move |state, definitions, at| {
-            if at >= query.expires { Ok(Err(FileError::Expired)) } else { body(state, definitions, &query.org, file) }
-        })
+        self.read(
+            group,
+            move |state, _, at| {
+                if at >= query.expires { Ok(Err(FileError::Expired)) } else { body(state, &query.org, file) }
+            },
+        )
         .await?
     }
 }
 
-fn body(
-    state: &dyn Read,
-    definitions: &Definitions,
-    org: &str,
-    file: FileId,
-) -> Result<Result<FileBody, FileError>, Fatal> {
-    let Some(row) = read::file(state, definitions, org, file)? else { return Ok(Err(FileError::Missing)) };
+fn body(state: &dyn Read, org: &str, file: FileId) -> Result<Result<FileBody, FileError>, Fatal> {
+    let Some(row) = read::file(state, org, file)? else { return Ok(Err(FileError::Missing)) };
     let mut bytes = Vec::new();
     for index in 0..row.chunks {
-        bytes.extend(read::file_chunk(state, definitions, file, index)?.unwrap_or_default());
+        bytes.extend(read::file_chunk(state, file, index)?.unwrap_or_default());
     }
     if <[u8; 32]>::from(Sha256::digest(&bytes)) != row.sha256 {
         return Ok(Err(FileError::Damaged));

@@ -39,7 +39,7 @@ impl<G: Groups> Api<G> {
         for _ in 0..TICKS_MAX {
             let f = f.clone();
             let seen = self.read(group, move |state, definitions, at| {
-                Ok(if read::due(state, definitions, run, at)? { None } else { Some(f(state, definitions, at)?) })
+                Ok(if read::due(state, run, at)? { None } else { Some(f(state, definitions, at)?) })
             });
             match seen.await? {
                 Some(seen) => return Ok(seen),

@@ -15,7 +15,7 @@ impl<G: Groups> Api<G> {
         let (limit, process) = (a.limit(), a.text("process"));
         let key = self.signing_key().await?;
         let shards = route::all(self.groups.shards()).map(|group| {
-            let (caller, process, after) = (caller.clone(), process.clone(), after.clone());
+            let (caller, process, after) = (caller.clone(), process.clone(), after);
             self.read_settled(group, None, move |state, definitions, at| {
                 let process = process.as_deref();
                 // One more than the page, to know whether there is another.
@@ -35,10 +35,10 @@ impl<G: Groups> Api<G> {
                 (key, item)
             }));
         }
-        rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+        rows.sort_by_key(|(key, _)| *key);
         let more = rows.len() > limit;
         rows.truncate(limit);
-        let last = rows.last().filter(|_| more).map(|(key, _)| key.clone());
+        let last = rows.last().filter(|_| more).map(|(key, _)| *key);
         let items = rows.into_iter().map(|(_, item)| item).collect();
         self.page(caller, "get_work", a, items, last).await
     }

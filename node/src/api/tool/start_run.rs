@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quorate_proto::shard::{Action, InstallVersion, ShardCommand};
 use quorate_proto::{Caller, Command, GroupId, Refusal, RunId};
-use quorate_statemachine::shard::read;
+use quorate_statemachine::shard::read::{self, InstalledVersion};
 
 use crate::api::arguments::Arguments;
 use crate::api::catalog::{self, VersionRow};
@@ -53,8 +53,7 @@ impl<G: Groups> Api<G> {
     /// Whether a call with this request id took effect. Records of starts never go away.
     pub(in crate::api) async fn is_recorded(&self, group: GroupId, org: &str, request: &str) -> Result<bool, Refusal> {
         let (org, request) = (org.to_owned(), request.to_owned());
-        self.read(group, move |state, definitions, _| Ok(read::request(state, definitions, &org, &request)?.is_some()))
-            .await
+        self.read(group, move |state, _, _| Ok(read::request(state, &org, &request)?.is_some())).await
     }
 
     /// Sees to it that the shard has the version as the catalog has it, roles included: a shard never reads the
@@ -62,9 +61,8 @@ impl<G: Groups> Api<G> {
     async fn install(&self, group: GroupId, org: &str, row: &VersionRow) -> Result<(), Refusal> {
         let wanted = self.as_installed(org, row);
         let (org, process, number) = (org.to_owned(), row.process.name.clone(), row.number);
-        let read =
-            self.read(group, move |state, definitions, _| read::version(state, definitions, &org, &process, number));
-        if read.await?.is_some_and(|has| has.hash == wanted.hash && has.roles == wanted.roles) {
+        let read = self.read(group, move |state, _, _| read::version(state, &org, &process, number));
+        if read.await?.is_some_and(|has| same(&has, &wanted)) {
             return Ok(());
         }
         self.groups.propose(group, Command::Shard(ShardCommand::InstallVersion(Box::new(wanted)))).await??;
@@ -79,7 +77,7 @@ impl<G: Groups> Api<G> {
         let row = row.map_err(|e| failed(&e))?.ok_or_else(|| not_found("process or version"))?;
         for group in route::all(self.groups.shards()) {
             let (o, p) = (org.to_owned(), process.to_owned());
-            let has = self.read(group, move |state, definitions, _| read::version(state, definitions, &o, &p, version));
+            let has = self.read(group, move |state, _, _| read::version(state, &o, &p, version));
             if has.await?.is_some() {
                 self.install(group, org, &row).await?;
             }
@@ -101,4 +99,12 @@ impl<G: Groups> Api<G> {
             body: row.body.clone(),
         }
     }
+}
+
+/// Whether the shard has the version with the role map and groups it is to have now.
+fn same(has: &InstalledVersion, wanted: &InstallVersion) -> bool {
+    has.hash == wanted.hash
+        && has.roles == wanted.roles
+        && has.escalations == wanted.escalations
+        && has.operators == wanted.operators
 }
