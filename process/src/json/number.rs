@@ -89,8 +89,8 @@ impl Number {
 
     /// Whether the value is exactly what its shortest double denotes, so that RFC 8785 can express it (YAML-NUM).
     pub fn is_double(&self) -> bool {
-        let shortest = self.0.parse::<f64>().ok().filter(|d| d.is_finite()).map(|d| format!("{d:e}"));
-        shortest.and_then(|text| Self::parse(&text)).is_some_and(|number| number == *self)
+        let double = self.0.parse::<f64>().ok().filter(|d| d.is_finite());
+        double.and_then(|double| Self::parse(&shortest(double))).is_some_and(|number| number == *self)
     }
 
     fn decimal(&self) -> Decimal {
@@ -108,6 +108,14 @@ impl Number {
         let point = i64::try_from(whole.len()).unwrap_or(0) - i64::try_from(leading).unwrap_or(0) + exponent;
         Decimal { negative: negative && !digits.is_empty(), digits, point }
     }
+}
+
+/// The fewest digits that denote this double; of two texts equally near to it, the even one, as ECMAScript asks.
+fn shortest(double: f64) -> String {
+    // The standard library breaks such ties upward. Rounding the exact value to as many digits breaks them to even.
+    let any = format!("{double:e}");
+    let digits = any.split('e').next().unwrap_or_default().bytes().filter(u8::is_ascii_digit).count();
+    format!("{double:.*e}", digits.saturating_sub(1))
 }
 
 fn split_exponent(text: &str) -> (&str, Option<&str>) {

@@ -129,6 +129,8 @@ fn canonical_numbers_are_laid_out_as_ecmascript_does() {
     }
     let double = |text: &str| Number::parse(text).unwrap().is_double();
     assert!(double("0.1") && double("1e3") && double("-0") && double("9007199254740992"));
+    // Halfway between two texts of equal length: the even one counts.
+    assert!(double("901871414628302.2") && !double("901871414628302.3") && !double("901871414628302.25"));
     assert!(!double("12345678901234567890") && !double("0.10000000000000001") && !double("1e400") && !double("1e-400"));
 }
 

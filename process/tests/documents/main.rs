@@ -9,6 +9,7 @@ mod parallel;
 mod split;
 mod steps;
 mod top;
+mod wild;
 mod yaml;
 
 use agentprocess::{Document, Issue};
