@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::fields::ISSUES_MAX;
 use crate::model::Issue;
+
+/// Longest path or message before it is cut.
+const TEXT_BYTES_MAX: usize = 1000;
 
 /// Issues in the order found.
 #[derive(Default)]
@@ -10,7 +14,14 @@ pub(crate) struct Issues(Vec<Issue>);
 
 impl Issues {
     pub(crate) fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        self.0.push(Issue { path: path.into(), message: message.into() });
+        if !self.full() {
+            self.0.push(Issue { path: short(path.into()), message: short(message.into()) });
+        }
+    }
+
+    /// Whether further issues are dropped: a hostile file must not cost more than a bad one.
+    pub(crate) fn full(&self) -> bool {
+        self.0.len() >= ISSUES_MAX
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -26,6 +37,15 @@ impl Issues {
     pub(crate) fn into_vec(self) -> Vec<Issue> {
         self.0
     }
+}
+
+/// Names from the file may be as long as the file.
+fn short(mut text: String) -> String {
+    if text.len() > TEXT_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+        text.push('…');
+    }
+    text
 }
 
 /// One issue alone.

@@ -172,6 +172,9 @@ impl Loader {
     }
 
     fn refused_key(&mut self, twice: Option<&str>) {
+        if self.issues.full() {
+            return;
+        }
         let path = self.path();
         if let Some(name) = twice {
             self.issues.add(at(&path, name), "duplicate key; keep one");
@@ -199,6 +202,9 @@ impl Loader {
 
     /// Notes what is wrong with the value that is being read; null takes its place.
     fn fault(&mut self, fault: &Fault) -> Value {
+        if self.issues.full() {
+            return Value::Null;
+        }
         let path = self.path();
         self.issues.add(if path.is_empty() { "frontmatter" } else { &path }, fault.message());
         Value::Null

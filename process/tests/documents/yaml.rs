@@ -137,6 +137,10 @@ fn unreadable_text_names_its_line() {
     refused(front("name: p\ndescription: Note: this"), &[("frontmatter", "line 3")]);
     refused(front("name: p\ndescription: \"x"), &[("frontmatter", "line")]);
     refused(front("name: p\nsteps: [a"), &[("frontmatter", "line")]);
+    // A hostile file costs no more than a bad one.
+    let hostile = front(&format!("? {}\n: [{}]", "a".repeat(500_000), "!x a, ".repeat(20_000)));
+    let issues = agentprocess::Document::read(hostile.as_bytes()).unwrap_err();
+    assert!(issues.len() == 1000 && issues.iter().all(|issue| issue.path.len() < 1100));
     // D/Y-18
     refused(front("name: p\ndescription: \"\\ud800\""), &[("frontmatter", "line 3")]);
     refused(front("name: p\ndescription: \"\u{7}\""), &[("frontmatter", "line 3")]);
