@@ -58,6 +58,7 @@ fn step(driver: &mut Driver, op: &Op) {
     let outcome = driver.apply(command.clone());
     let after = guarantees::read(&driver.world.store);
     guarantees::structure(&driver.world.store, &after);
+    guarantees::lists(&driver.world, &after);
     guarantees::immutable(&before, &after);
     for (_, rows, process) in &after.runs {
         guarantees::journal(rows, process, driver.world.limits.run_data_bytes_max);

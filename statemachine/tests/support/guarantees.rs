@@ -72,6 +72,33 @@ pub fn structure(store: &Memory, state: &State) {
     assert_eq!(state.indexes, expected, "the index rows are those of the heads");
 }
 
+/// The work lists of all callers are the ready steps and open items of the run views, no more and no less.
+pub fn lists(world: &super::World, state: &State) {
+    let (mut ready, mut items) = (BTreeSet::new(), BTreeSet::new());
+    for (head, _, process) in &state.runs {
+        for (step, found) in head.steps.iter().zip(&process.steps) {
+            if step.state == Some(quorate_statemachine::shard::head::StepState::Ready) {
+                ready.insert((head.run.to_string(), found.id.clone()));
+            }
+            if let Some(item) = &step.item {
+                items.insert(quorate_proto::WorkItemId { run: head.run, number: item.number }.to_string());
+            }
+        }
+    }
+    let (mut listed_ready, mut listed_items) = (BTreeSet::new(), BTreeSet::new());
+    for caller in super::ops::callers() {
+        for work in world.work_of(&caller, None) {
+            if super::has(&work, "workItem") {
+                listed_items.insert(super::text(super::at(&work, "workItem"), "id"));
+            } else {
+                listed_ready.insert((super::text(&work, "runId"), super::text(&work, "stepId")));
+            }
+        }
+    }
+    assert_eq!(listed_ready, ready, "work lists: ready steps");
+    assert_eq!(listed_items, items, "work lists: open items");
+}
+
 /// After a write or a tick, nothing that was due is left.
 pub fn nothing_due(state: &State) {
     for key in &state.indexes {
@@ -93,8 +120,14 @@ pub fn immutable(before: &State, after: &State) {
 
 /// Order, one actor at a time, acceptance and people, over one journal (§6.1 to §6.4).
 pub fn journal(rows: &[JournalRow], process: &Process, bytes_max: u64) {
-    let mut walk =
-        Walk { process, allowed: BTreeSet::new(), open: BTreeMap::new(), joined: BTreeSet::new(), over: false };
+    let mut walk = Walk {
+        process,
+        allowed: BTreeSet::new(),
+        open: BTreeMap::new(),
+        joined: BTreeSet::new(),
+        kept: BTreeSet::new(),
+        over: false,
+    };
     let mut head: Option<Head> = None;
     for (revision, row) in (1..).zip(rows) {
         for (position, event) in (0..).zip(&row.events) {
@@ -133,6 +166,8 @@ struct Walk<'a> {
     allowed: BTreeSet<usize>,
     open: BTreeMap<usize, Holder>,
     joined: BTreeSet<usize>,
+    /// Approvals whose rejection is not answered yet.
+    kept: BTreeSet<usize>,
     over: bool,
 }
 
@@ -197,6 +232,7 @@ impl Walk<'_> {
             Event::Rewound { steps } => {
                 for step in steps {
                     assert!(!self.open.contains_key(&(*step as usize)), "order: an open step was rewound");
+                    assert!(!self.kept.contains(&(*step as usize)), "rework: an unanswered rejection was moved");
                 }
             }
             Event::Ended { .. } => self.over = true,
@@ -220,6 +256,11 @@ impl Walk<'_> {
             Holder::People => assert!(is_person(by) && row.by == by, "people decide: {by} completed {}", found.id),
             Holder::Server => {}
         }
+        if matches!(record, Record::Rejected { kept: true, .. }) {
+            self.kept.insert(step)
+        } else {
+            self.kept.remove(&step)
+        };
         if let Some(target) = self.target(step, record) {
             match target {
                 Target::Step(next) => {

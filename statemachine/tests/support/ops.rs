@@ -1,5 +1,7 @@
 //! Random calls: numbers that are read against whatever the shard holds at that moment.
 
+use std::collections::BTreeSet;
+
 use agentprocess::json::Value;
 use agentprocess::time::Span;
 use agentprocess::{DataPath, EvidenceKind, FieldType, Process, StepKind, Target};
@@ -134,7 +136,8 @@ pub fn callers() -> Vec<Caller> {
         super::agent("a1"),
         person("rita", &["g_rev"]),
         person("fay", &["g_fin", "g_rev"]),
-        super::agent("a2"),
+        // An agent identity stays one even inside a mapped group (HUMAN-CRED).
+        Caller { groups: BTreeSet::from(["g_rev".to_owned()]), ..super::agent("a2") },
         person("olga", &["g_ops"]),
         person("sam", &[]),
     ]
@@ -152,7 +155,7 @@ pub struct Driver {
 impl Driver {
     pub fn new() -> Self {
         let mut world = World::new(&processes());
-        world.limits.run_data_bytes_max = 4000;
+        world.limits.run_data_bytes_max = 1500;
         Self { world, runs: Vec::new(), claims: Vec::new(), writes: Vec::new(), seen: Vec::new() }
     }
 
@@ -196,7 +199,7 @@ impl Driver {
                 let run = *pick(&self.live(), *run)?;
                 let ready = self.world.work_of(&callers[0], None);
                 // Mostly an agent.
-                let by = if by.is_multiple_of(6) { by } else { &(by % 2 * 3) };
+                let by = if by.is_multiple_of(7) { &(by / 7) } else { &(by % 2 * 3) };
                 let step = match pick(&ready, *step) {
                     Some(item) if step % 8 != 0 => {
                         let run = text(item, "runId").parse().unwrap();
@@ -345,14 +348,17 @@ impl Driver {
         let process = self.process_of(run)?;
         let step = &process.steps[step];
         let asks_owner = step.work().is_some_and(|w| w.output.declared.iter().any(|f| f.name == "owner"));
-        let output = match (work.bad, asks_owner) {
+        // What is bad: the output, the file, or the route.
+        let fault = if work.bad { work.size % 3 } else { 3 };
+        let output = match (fault == 0, asks_owner) {
             (true, _) => r#"{"n":"one","extra":null}"#,
             (false, true) => r#"{"owner":"rita@example.com"}"#,
             (false, false) => r#"{"n":1.50}"#,
         };
         let routes = step.work().map(|w| w.next.routes()).unwrap_or_default();
         let next = pick(routes, work.route).map(|r| process.target_name(r.to).to_owned());
-        let fact = if work.bad { FileFact::Missing } else { FileFact::Verified([7; 32]) };
+        let next = if fault == 2 { Some("done".to_owned()) } else { next };
+        let fact = if fault == 1 { FileFact::Missing } else { FileFact::Verified([7; 32]) };
         let file = Evidence { kind: EvidenceKind::File, reference: "f_1".to_owned(), file: fact };
         Some(Submission {
             output: Some(object(output)),
