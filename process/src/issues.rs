@@ -32,6 +32,7 @@ impl Issues {
     pub(crate) fn add_consequences(&mut self, others: Self) {
         let causes: BTreeSet<String> = self.0.iter().map(|issue| issue.path.clone()).collect();
         self.0.extend(others.0.into_iter().filter(|issue| !causes.contains(&issue.path)));
+        self.0.truncate(ISSUES_MAX);
     }
 
     pub(crate) fn into_vec(self) -> Vec<Issue> {

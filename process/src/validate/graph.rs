@@ -5,11 +5,17 @@ use super::links::Links;
 use crate::issues::Issues;
 use crate::model::{Branch, StepIndex, Target};
 
+/// A longer loop is told by its beginning and its end.
+const LOOP_NAMES_MAX: usize = 12;
+
 pub(super) fn judge(drafts: &[Draft<'_>], links: &Links<'_>, branches: &[Option<Branch>], issues: &mut Issues) {
     let name = |at: StepIndex| drafts[at].id.unwrap_or("?");
     let forward: Vec<Vec<StepIndex>> = (0..drafts.len()).map(|at| forward(at, links, branches[at], true)).collect();
     for cycle in cycles(&forward) {
-        let names: Vec<&str> = cycle.iter().chain(cycle.first()).map(|&at| name(at)).collect();
+        let mut names: Vec<&str> = cycle.iter().chain(cycle.first()).map(|&at| name(at)).collect();
+        if names.len() > LOOP_NAMES_MAX {
+            names.splice(LOOP_NAMES_MAX / 2..names.len() - 2, ["…"]);
+        }
         let message = "returns to a step; only on_reject may go back";
         issues.add("steps", format!("{} {message}", names.join(" → ")));
     }
