@@ -187,7 +187,7 @@ pub enum Record {
     Rejected {
         /// The note.
         note: String,
-        /// Whether the run goes on at `on_reject`, which keeps this current (REWORK-KEPT).
+        /// Whether the run goes back to `on_reject`, which keeps this current (REWORK-KEPT).
         kept: bool,
     },
     /// Of the step that ended the run `failed`.

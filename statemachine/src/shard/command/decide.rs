@@ -101,7 +101,9 @@ fn rejected(
     by: &str,
     note: &str,
 ) -> Result<(), Fatal> {
-    let kept = on_reject.is_some();
+    // A rejection into a finish ends the run: nothing comes back to this approval (END-STATES).
+    let finishes = |target: StepIndex| matches!(change.process().steps[target].kind, StepKind::Finish { .. });
+    let kept = on_reject.is_some_and(|target| !finishes(target));
     advance::complete(change, step, by, Record::Rejected { note: note.to_owned(), kept })?;
     match on_reject {
         Some(target) => rework::send_back(change, step, target),

@@ -9,6 +9,9 @@ use crate::shard::event::{Delivery, Event, Record};
 use crate::shard::refuse::{self, Stop};
 use crate::shard::{accept, advance, data};
 
+/// How many events a run holds at most; the cap on run data bounds their bytes.
+const EVENTS_HELD_MAX: usize = 1000;
+
 /// Delivers an event to the wait ready longest (EVENT-MATCH), or holds it. The cap bounds either (CAP-WHERE).
 pub(super) fn execute(call: &Call, run: RunId, name: &str, data: Option<&Object>) -> Result<(Writes, Reply), Stop> {
     let mut change = call.open(run)?;
@@ -24,6 +27,8 @@ pub(super) fn execute(call: &Call, run: RunId, name: &str, data: Option<&Object>
     let waiting = advance::waiting_for(&change, name);
     if let Some(step) = waiting {
         advance::complete(&mut change, step, &caller.id, Record::Delivered(Delivery::Now(data)))?;
+    } else if change.head.held.len() >= EVENTS_HELD_MAX {
+        return Err(refuse::invalid(vec![format!("name: this run holds {EVENTS_HELD_MAX} events already")]).into());
     } else {
         let bytes = data::value_bytes(&data.clone().into());
         change.emit(Event::EventHeld { name: name.to_owned(), by: caller.id.clone(), data, bytes })?;
