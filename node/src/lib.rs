@@ -4,6 +4,7 @@ pub mod api;
 #[cfg(feature = "http")]
 pub mod auth;
 pub mod clock;
+pub mod engine;
 pub mod groups;
 #[cfg(feature = "http")]
 pub mod http;

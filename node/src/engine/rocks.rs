@@ -1,0 +1,271 @@
+//! The engine on `RocksDB`: one database for each node, a column family for each [`Family`], one write-ahead log.
+//!
+//! Group commit: a write goes into the log's file and is visible at once. One thread flushes: it takes all calls that
+//! wait, flushes once for all of them, and tells each.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::JoinHandle;
+
+use rocksdb::{
+    BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBRawIterator, Options, ReadOptions, Snapshot,
+    WriteBatch,
+};
+use self_cell::self_cell;
+
+use super::{Batch, Change, Engine, EngineError, FAMILIES, Family, Flushed, Look, Row};
+
+/// Blocks read from files, shared by all families, in bytes.
+const BLOCK_CACHE_BYTES: usize = 128 << 20;
+/// A family's writes before they go to a file of their own, in bytes.
+const WRITE_BUFFER_BYTES: usize = 32 << 20;
+/// The write-ahead log before the oldest writes in it go to files of their own, in bytes.
+const WRITE_AHEAD_LOG_BYTES_MAX: u64 = 256 << 20;
+/// `RocksDB`'s own text logs that are kept, in files.
+const TEXT_LOGS_MAX: usize = 4;
+
+/// An engine on `RocksDB`.
+pub struct Rocks {
+    /// `None` once closed.
+    database: Arc<RwLock<Option<Arc<DB>>>>,
+    flushes: Mutex<Option<Sender<Flushed>>>,
+    flusher: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Rocks {
+    /// Opens the store in `folder`, or makes it.
+    pub fn open(folder: &Path) -> Result<Self, EngineError> {
+        let families = FAMILIES.map(|family| ColumnFamilyDescriptor::new(name(family), family_options(family)));
+        let opened = DB::open_cf_descriptors(&database_options(), folder, families).map_err(|e| {
+            let text = e.to_string();
+            // RocksDB has one code for all input errors; the lock shows in the text only.
+            if text.contains("lock") || text.contains("LOCK") {
+                EngineError::InUse(folder.display().to_string())
+            } else {
+                EngineError::Failed(text)
+            }
+        })?;
+        let database = Arc::new(RwLock::new(Some(Arc::new(opened))));
+        let (flushes, waiting) = channel();
+        let flushed = Arc::clone(&database);
+        let flusher = std::thread::Builder::new()
+            .name("flush".to_owned())
+            .spawn(move || flush_all(&flushed, &waiting))
+            .map_err(|e| EngineError::Failed(format!("cannot start the flushing thread: {e}")))?;
+        Ok(Self { database, flushes: Mutex::new(Some(flushes)), flusher: Mutex::new(Some(flusher)) })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&Arc<DB>) -> Result<T, EngineError>) -> Result<T, EngineError> {
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        work(database.as_ref().ok_or(EngineError::Closed)?)
+    }
+}
+
+/// Flushes for all who wait, until the engine is closed.
+fn flush_all(database: &RwLock<Option<Arc<DB>>>, waiting: &Receiver<Flushed>) {
+    while let Ok(first) = waiting.recv() {
+        // Whoever asks from here on may have written after the flush began, and waits for the next.
+        let all: Vec<_> = std::iter::once(first).chain(waiting.try_iter()).collect();
+        let held = database.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let result = match held {
+            Some(database) => database.flush_wal(true).map_err(failed),
+            None => Err(EngineError::Closed),
+        };
+        for done in all {
+            done(result.clone());
+        }
+    }
+}
+
+fn database_options() -> Options {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_max_total_wal_size(WRITE_AHEAD_LOG_BYTES_MAX);
+    options.set_keep_log_file_num(TEXT_LOGS_MAX);
+    options.set_max_background_jobs(2);
+    options
+}
+
+fn family_options(family: Family) -> Options {
+    let mut blocks = BlockBasedOptions::default();
+    blocks.set_block_cache(cache());
+    match family {
+        // A key that is not there is often asked for: request ids, most of all.
+        Family::State => blocks.set_bloom_filter(10.0, false),
+        Family::Log | Family::Meta => (),
+    }
+    let mut options = Options::default();
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES);
+    options.set_block_based_table_factory(&blocks);
+    options
+}
+
+/// One cache for all families and databases of the process.
+fn cache() -> &'static Cache {
+    static CACHE: std::sync::OnceLock<Cache> = std::sync::OnceLock::new();
+    CACHE.get_or_init(|| Cache::new_lru_cache(BLOCK_CACHE_BYTES))
+}
+
+fn name(family: Family) -> &'static str {
+    match family {
+        Family::Log => "log",
+        Family::State => "state",
+        Family::Meta => "meta",
+    }
+}
+
+fn handle(database: &DB, family: Family) -> Result<&ColumnFamily, EngineError> {
+    let name = name(family);
+    database.cf_handle(name).ok_or_else(|| EngineError::Failed(format!("no column family {name}")))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn failed(e: rocksdb::Error) -> EngineError {
+    EngineError::Failed(e.to_string())
+}
+
+fn get(database: &DB, options: &ReadOptions, family: Family, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
+    database.get_cf_opt(handle(database, family)?, key, options).map_err(failed)
+}
+
+fn scan(
+    database: &DB,
+    mut options: ReadOptions,
+    family: Family,
+    range: Range<Vec<u8>>,
+    reverse: bool,
+    limit: usize,
+) -> Result<Vec<Row>, EngineError> {
+    if range.start >= range.end {
+        return Ok(Vec::new());
+    }
+    options.set_iterate_range(range);
+    let mut at: DBRawIterator<'_> = database.raw_iterator_cf_opt(handle(database, family)?, options);
+    if reverse {
+        at.seek_to_last()
+    } else {
+        at.seek_to_first()
+    }
+    let mut rows = Vec::new();
+    while rows.len() < limit {
+        let Some((key, value)) = at.item() else { break };
+        rows.push((key.to_vec(), value.to_vec()));
+        if reverse { at.prev() } else { at.next() }
+    }
+    at.status().map_err(failed)?;
+    Ok(rows)
+}
+
+impl Look for Rocks {
+    fn get(&self, family: Family, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
+        self.with(|database| get(database, &ReadOptions::default(), family, key))
+    }
+
+    fn scan(
+        &self,
+        family: Family,
+        range: Range<Vec<u8>>,
+        reverse: bool,
+        limit: usize,
+    ) -> Result<Vec<Row>, EngineError> {
+        self.with(|database| scan(database, ReadOptions::default(), family, range, reverse, limit))
+    }
+}
+
+impl Engine for Rocks {
+    fn write(&self, batch: Batch) -> Result<(), EngineError> {
+        self.with(|database| {
+            let mut writes = WriteBatch::default();
+            for change in batch.0 {
+                match change {
+                    Change::Put(family, key, value) => writes.put_cf(handle(database, family)?, key, value),
+                    Change::Delete(family, key) => writes.delete_cf(handle(database, family)?, key),
+                    Change::DeleteRange(family, range) => {
+                        if range.start < range.end {
+                            writes.delete_range_cf(handle(database, family)?, range.start, range.end);
+                        }
+                    }
+                }
+            }
+            database.write(writes).map_err(failed)
+        })
+    }
+
+    fn flushed(&self, done: Flushed) {
+        let flushes = self.flushes.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = match flushes.as_ref() {
+            Some(flushes) => flushes.send(done).err().map(|e| e.0),
+            None => Some(done),
+        };
+        drop(flushes);
+        if let Some(done) = refused {
+            done(Err(EngineError::Closed));
+        }
+    }
+
+    fn view(&self) -> Result<Arc<dyn Look>, EngineError> {
+        self.with(|database| Ok(Arc::new(View(Moment::new(Arc::clone(database), |held| held.snapshot()))) as _))
+    }
+
+    fn close(&self) -> Result<(), EngineError> {
+        // Without its sender the flushing thread does what waits and ends.
+        drop(self.flushes.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let flusher = self.flusher.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(flusher) = flusher {
+            flusher.join().map_err(|_| EngineError::Failed("the flushing thread panicked".to_owned()))?;
+        }
+        let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
+        match database {
+            Some(database) => database.flush_wal(true).map_err(failed),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Rocks {
+    fn drop(&mut self) {
+        if let Err(e) = self.close() {
+            tracing::error!(error = %e, "closing the store failed");
+        }
+    }
+}
+
+self_cell!(
+    /// A snapshot together with the database it is of.
+    struct Moment {
+        owner: Arc<DB>,
+        #[not_covariant]
+        dependent: Snapshot,
+    }
+);
+
+struct View(Moment);
+
+impl View {
+    fn with<T>(&self, work: impl FnOnce(&DB, ReadOptions) -> T) -> T {
+        self.0.with_dependent(|database, snapshot| {
+            let mut options = ReadOptions::default();
+            options.set_snapshot(snapshot);
+            work(database, options)
+        })
+    }
+}
+
+impl Look for View {
+    fn get(&self, family: Family, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
+        self.with(|database, options| get(database, &options, family, key))
+    }
+
+    fn scan(
+        &self,
+        family: Family,
+        range: Range<Vec<u8>>,
+        reverse: bool,
+        limit: usize,
+    ) -> Result<Vec<Row>, EngineError> {
+        self.with(|database, options| scan(database, options, family, range, reverse, limit))
+    }
+}
