@@ -7,9 +7,9 @@ use agentprocess::time::Timestamp;
 use agentprocess::{DataPath, FieldType, StepKind, Target};
 use quorate_proto::Caller;
 use quorate_proto::shard::{Action, ShardCommand};
-use quorate_statemachine::shard::apply::TIMERS_PER_ENTRY_MAX;
 use quorate_statemachine::shard::event::Event;
 use quorate_statemachine::shard::read;
+use quorate_statemachine::shard::tick::TIMERS_PER_ENTRY_MAX;
 use support::process::{
     agent, approve, finish, minutes, object, one, parallel, process, role, step, wait, wait_for, with_due,
 };

@@ -1,15 +1,13 @@
-//! Moving on (§3.2): readiness and every automatic transition a write triggers, until nothing more can happen.
+//! Moving on (§3.2): a completion leads along its edge to the next step, a fork or a join.
 
-use agentprocess::json::{Object, Value};
+use agentprocess::json::Value;
 use agentprocess::time::{Span, Timestamp};
 use agentprocess::{Assignee, StepIndex, StepKind, Target};
-use quorate_proto::shard::Notification;
 
 use super::change::{Change, SERVER};
 use super::data;
-use super::event::{Delivery, Event, Record};
-use super::head::{Assigned, Pointer, StepState};
-use super::timer::{TimerKind, first_due};
+use super::event::{Event, Record};
+use super::head::{Assigned, StepState};
 use crate::store::Fatal;
 
 /// A step's position as rows have it.
@@ -74,24 +72,6 @@ pub fn fail_step(change: &mut Change, step: StepIndex, by: &str, note: &str) -> 
 /// Ends the run.
 pub fn end(change: &mut Change, outcome: Option<String>, by: &str, note: Option<String>) -> Result<(), Fatal> {
     change.emit(Event::Ended { outcome, by: by.to_owned(), note })
-}
-
-/// Does what is due now and what held events allow, until nothing more can happen. Returns how many timers fired.
-///
-/// A held event wins over a timeout (TIMEOUT-RACE); timers fire in order of their instants with `at` = now (TIMER-LATE).
-pub fn settle(change: &mut Change) -> Result<usize, Fatal> {
-    let mut fired = 0;
-    while change.head.ended.is_none() {
-        if let Some((step, held)) = next_delivery(change) {
-            deliver_held(change, step, held)?;
-        } else if let Some(timer) = first_due(&change.head, change.at) {
-            fire(change, timer.position as usize, timer.kind)?;
-            fired += 1;
-        } else {
-            break;
-        }
-    }
-    Ok(fired)
 }
 
 /// The waiting `wait_for` that an event of this name goes to: ready longest, ties by list order (EVENT-MATCH).
@@ -185,69 +165,4 @@ fn join(change: &mut Change, from: StepIndex) -> Result<(), Fatal> {
     }
     change.emit(Event::Passed { step: parallel })?;
     reach(change, *next)
-}
-
-fn next_delivery(change: &Change) -> Option<(StepIndex, Pointer)> {
-    change.head.held.iter().find_map(|held| Some((waiting_for(change, &held.name)?, held.at)))
-}
-
-fn deliver_held(change: &mut Change, step: StepIndex, held: Pointer) -> Result<(), Fatal> {
-    let by = change
-        .journal
-        .find(held, |event, _| if let Event::EventHeld { by, .. } = event { Some(by.clone()) } else { None })?;
-    let next = after_event(change, step)?;
-    complete(change, step, &by, Record::Delivered(Delivery::Held(held)))?;
-    go(change, step, next)
-}
-
-fn fire(change: &mut Change, step: StepIndex, kind: TimerKind) -> Result<(), Fatal> {
-    match kind {
-        TimerKind::Lease => change.emit(Event::LeaseEnded { step: position(step)? }),
-        TimerKind::Wait => {
-            let target = match &change.process().steps[step].kind {
-                StepKind::Wait { next, .. } | StepKind::WaitUntil { next, .. } => *next,
-                StepKind::WaitFor { on_timeout, .. } => *on_timeout,
-                StepKind::Agent(_)
-                | StepKind::Task { .. }
-                | StepKind::Approve { .. }
-                | StepKind::Finish { .. }
-                | StepKind::Parallel { .. } => {
-                    return Err(Fatal(format!("run {}: step {step} does not wait", change.head.run)));
-                }
-            };
-            complete(change, step, SERVER, Record::Waited)?;
-            go(change, step, target)
-        }
-        TimerKind::Due => {
-            let notification = overdue(change, step);
-            change.notify(notification);
-            change.emit(Event::Overdue { step: position(step)? })
-        }
-    }
-}
-
-/// Tells the assignee and the operators (DUE-NOTIFY).
-fn overdue(change: &Change, step: StepIndex) -> Notification {
-    let state = &change.head.steps[step];
-    let (mut groups, mut people) = (Vec::new(), Vec::new());
-    match state.item.as_ref().map(|item| &item.assigned) {
-        Some(Assigned::Group(group)) => groups.push(group.clone()),
-        Some(Assigned::Person(person)) => people.push(person.clone()),
-        None => {}
-    }
-    if !groups.contains(&change.version.operators) {
-        groups.push(change.version.operators.clone());
-    }
-    let mut details = Object::new();
-    details.set("due", state.due.map(|due| due.to_string()));
-    Notification {
-        kind: "step_overdue".to_owned(),
-        org: change.head.org.clone(),
-        run: change.head.run,
-        process: change.head.process.clone(),
-        step: change.process().steps[step].id.clone(),
-        groups,
-        people,
-        details: details.into(),
-    }
 }

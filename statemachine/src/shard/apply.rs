@@ -8,14 +8,12 @@ use super::change::{Change, Writes};
 use super::command::{self, Call};
 use super::definitions::Definitions;
 use super::event::Event;
-use super::keys::{Key, timer_range};
+use super::keys::Key;
+use super::read;
 use super::refuse::{self, Stop};
 use super::rows::{Definition, InstalledVersion, Recorded};
-use super::{advance, read};
+use super::tick::{fire_run, fire_some};
 use crate::store::{Fatal, Store};
-
-/// How many timers of other runs one entry fires at most: a storm of due timers must not stop the shard (design §5).
-pub const TIMERS_PER_ENTRY_MAX: usize = 64;
 
 /// Applies one command. `stamped` is the leader's time of the entry.
 pub fn apply(
@@ -96,34 +94,6 @@ fn keep_issues(
     let mut change = Change::open(store, definitions, head, at)?;
     change.emit(Event::Refused { step, issues: issues.to_vec() })?;
     change.finish(by, None)
-}
-
-/// Fires all due timers of a run, in one journal row. Returns how many.
-fn fire_run(store: &mut dyn Store, definitions: &Definitions, run: RunId, at: Timestamp) -> Result<usize, Fatal> {
-    let Some(head) = read::any_head(store, run)? else { return Ok(0) };
-    if super::timer::first_due(&head, at).is_none() {
-        return Ok(0);
-    }
-    let mut change = Change::open(store, definitions, head, at)?;
-    let fired = advance::settle(&mut change)?;
-    change.finish(super::change::SERVER, None)?.apply(store);
-    Ok(fired)
-}
-
-/// Fires due timers of the shard, earliest first, run by run, up to the bound.
-fn fire_some(store: &mut dyn Store, definitions: &Definitions, at: Timestamp) -> Result<(), Fatal> {
-    let mut fired = 0;
-    while fired < TIMERS_PER_ENTRY_MAX {
-        let Some((key, _)) = store.scan(timer_range(at), false, 1)?.pop() else { break };
-        let Some(Key::Timer { run, .. }) = Key::decode(&key) else {
-            return Err(Fatal("a timer row without a timer key".to_owned()));
-        };
-        match fire_run(store, definitions, run, at)? {
-            0 => return Err(Fatal(format!("a timer row of run {run} that its head does not have"))),
-            some => fired += some,
-        }
-    }
-    Ok(())
 }
 
 /// Installs a version; its content never changes, its maps may (§6.5, ROLE-VERSIONS).

@@ -19,14 +19,13 @@
 //!
 //! Rows 30 to 50 follow from the head of their run alone ([`super::index`]).
 
-use std::ops::Range;
-
 use agentprocess::time::Timestamp;
 use quorate_proto::{FileId, RunId};
 use serde::{Deserialize, Serialize};
 
-use super::bytes::{Reader, Writer, after_prefix};
+use super::bytes::{Reader, Writer};
 use super::head::{Assigned, RunState};
+use super::ranges::{item, ready, run_list, work};
 use super::timer::TimerKind;
 
 /// A key. Encodings sort as the fields do, in the order given here.
@@ -155,86 +154,6 @@ impl Key {
             _ => return None,
         };
         r.end(key)
-    }
-}
-
-/// Ready steps of an organization, or of one of its processes, after `after`.
-pub fn ready_range(org: &str, process: Option<&str>, after: Option<&WorkKey>) -> Range<Vec<u8>> {
-    work_range(ready(org, process), after)
-}
-
-/// Open items of an assignee (a person in lower case), or those of one process, after `after`.
-pub fn item_range(org: &str, assigned: &Assigned, process: Option<&str>, after: Option<&WorkKey>) -> Range<Vec<u8>> {
-    work_range(item(org, assigned, process), after)
-}
-
-/// Runs of a facet, newest first, after `after`.
-pub fn runs_range(org: &str, facet: &Facet, after: Option<&RunsKey>) -> Range<Vec<u8>> {
-    let prefix = run_list(org, facet);
-    let end = after_prefix(&prefix.clone().done());
-    let start = match after {
-        Some(key) => after_prefix(&prefix.instant_reversed(key.started).run(key.run).done()),
-        None => prefix.done(),
-    };
-    start..end
-}
-
-/// Timers due at `at` or before.
-pub fn timer_range(at: Timestamp) -> Range<Vec<u8>> {
-    vec![0x50]..after_prefix(&Writer::new(0x50).instant(at).done())
-}
-
-/// All timers.
-pub fn all_timers() -> Range<Vec<u8>> {
-    vec![0x50]..vec![0x51]
-}
-
-/// All outbox rows.
-pub fn outbox_range() -> Range<Vec<u8>> {
-    vec![0x80]..vec![0x81]
-}
-
-fn work_range(prefix: Writer, after: Option<&WorkKey>) -> Range<Vec<u8>> {
-    let end = after_prefix(&prefix.clone().done());
-    let start = match after {
-        Some(key) => after_prefix(&work(prefix, *key)),
-        None => prefix.done(),
-    };
-    start..end
-}
-
-fn ready(org: &str, process: Option<&str>) -> Writer {
-    all_or(Writer::new(0x30).text(org), process)
-}
-
-fn item(org: &str, assigned: &Assigned, process: Option<&str>) -> Writer {
-    let writer = Writer::new(0x31).text(org);
-    let writer = match assigned {
-        Assigned::Group(group) => writer.byte(0).text(group),
-        Assigned::Person(person) => writer.byte(1).text(person),
-    };
-    all_or(writer, process)
-}
-
-fn all_or(writer: Writer, process: Option<&str>) -> Writer {
-    match process {
-        None => writer.byte(0),
-        Some(name) => writer.byte(1).text(name),
-    }
-}
-
-fn work(prefix: Writer, place: WorkKey) -> Vec<u8> {
-    prefix.instant(place.since).run(place.run).u32(place.position).done()
-}
-
-fn run_list(org: &str, facet: &Facet) -> Writer {
-    let writer = Writer::new(0x40).text(org);
-    match facet {
-        Facet::All => writer.byte(0),
-        Facet::Process(process) => writer.byte(1).text(process),
-        Facet::State(state) => writer.byte(2).byte(state.tag()),
-        Facet::ProcessState(process, state) => writer.byte(3).text(process).byte(state.tag()),
-        Facet::Input(digest) => writer.byte(4).fixed(digest),
     }
 }
 

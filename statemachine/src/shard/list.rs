@@ -4,7 +4,8 @@ use agentprocess::json::{Object, Value};
 
 use super::head::{Head, RunState};
 use super::journal::Journal;
-use super::keys::{Facet, Key, RunsKey, runs_range};
+use super::keys::{Facet, Key, RunsKey};
+use super::ranges::runs_range;
 use super::{data, read};
 use crate::store::{Fatal, Read};
 

@@ -11,7 +11,8 @@ use super::definitions::Definitions;
 use super::head::{Assigned, Head};
 use super::item::{self, mode, overdue};
 use super::journal::Journal;
-use super::keys::{Key, WorkKey, item_range, ready_range};
+use super::keys::{Key, WorkKey};
+use super::ranges::{item_range, ready_range};
 use super::{data, index, read};
 use crate::store::{Fatal, Read};
 

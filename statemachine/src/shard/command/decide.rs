@@ -7,11 +7,12 @@ use quorate_proto::shard::{Decide, Decision};
 use quorate_proto::{Caller, CallerKind, Code, Refusal, Reply, WorkItemId};
 
 use super::Call;
-use crate::shard::advance::{self, complete, end, fail_step, go, position, settle};
+use crate::shard::advance::{self, complete, end, fail_step, go, position};
 use crate::shard::change::{Change, Writes};
 use crate::shard::event::{Event, Record};
 use crate::shard::head::{Assigned, ItemHead};
 use crate::shard::refuse::{self, Stop};
+use crate::shard::settle::settle;
 use crate::shard::{accept, data, item, read, rework};
 use crate::store::Fatal;
 

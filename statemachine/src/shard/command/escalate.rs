@@ -4,10 +4,11 @@ use quorate_proto::Reply;
 use quorate_proto::shard::Token;
 
 use super::Call;
-use crate::shard::advance::{position, settle};
+use crate::shard::advance::position;
 use crate::shard::change::Writes;
 use crate::shard::event::Event;
 use crate::shard::refuse::Stop;
+use crate::shard::settle::settle;
 
 /// Hands the step to the escalation group; the token is stale from here on and `due` goes on.
 pub(super) fn execute(call: &Call, token: &Token, note: &str) -> Result<(Writes, Reply), Stop> {

@@ -7,6 +7,7 @@ use super::Call;
 use crate::shard::change::Writes;
 use crate::shard::event::{Delivery, Event, Record};
 use crate::shard::refuse::{self, Stop};
+use crate::shard::settle::settle;
 use crate::shard::{accept, advance, data};
 
 /// How many events a run holds at most; the cap on run data bounds their bytes.
@@ -40,7 +41,7 @@ pub(super) fn execute(call: &Call, run: RunId, name: &str, data: Option<&Object>
         let next = advance::after_event(&change, step)?;
         advance::go(&mut change, step, next)?;
     }
-    advance::settle(&mut change)?;
+    settle(&mut change)?;
     let consumed_by = waiting.map(|step| change.process().steps[step].id.clone());
     call.finish(change, Reply::EventSent { consumed_by })
 }

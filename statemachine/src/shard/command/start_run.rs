@@ -7,6 +7,7 @@ use super::Call;
 use crate::shard::change::{Change, Writes};
 use crate::shard::event::Started;
 use crate::shard::refuse::{self, Stop};
+use crate::shard::settle::settle;
 use crate::shard::{accept, advance, data, read};
 
 /// Starts a run; its first step is ready, or further on, when this returns.
@@ -56,7 +57,7 @@ pub(super) fn execute(
         return Err(refuse::invalid(issues).into());
     }
     advance::reach(&mut change, 0)?;
-    advance::settle(&mut change)?;
+    settle(&mut change)?;
     let reply = Reply::Run(change.seen());
     call.finish(change, reply)
 }

@@ -5,9 +5,10 @@ use quorate_proto::Reply;
 use quorate_proto::shard::{Submission, Token};
 
 use super::Call;
+use crate::shard::accept;
 use crate::shard::change::Writes;
 use crate::shard::refuse::Stop;
-use crate::shard::{accept, advance};
+use crate::shard::settle::settle;
 use crate::store::Fatal;
 
 /// Completes the claimed step, or refuses with every issue; then the claim stands.
@@ -19,7 +20,7 @@ pub(super) fn execute(call: &Call, token: &Token, submission: &Submission) -> Re
     };
     let bytes_max = call.limits().run_data_bytes_max;
     accept::complete_work(&mut change, step, work, (&call.caller().id, false), submission, bytes_max)?;
-    advance::settle(&mut change)?;
+    settle(&mut change)?;
     let reply = Reply::Run(change.seen());
     call.finish(change, reply)
 }
