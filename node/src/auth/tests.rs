@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -410,7 +411,6 @@ async fn the_development_issuer_signs_for_its_own_server_only() {
     assert!(ops.operator && ops.groups.contains("g_ops") && ops.groups.contains("g_finance"));
     token(DevIdentity::Agent("agent-1".into()), true).unwrap_err();
 
-    use std::os::unix::fs::PermissionsExt;
     assert_eq!(std::fs::metadata(dir.join("dev-issuer-key")).unwrap().permissions().mode() & 0o777, 0o600);
     let foreign =
         sign(&json!({ "iss": super::dev::ISSUER, "aud": super::dev::AUDIENCE, "exp": now() + 9 }), 1, Some("dev"));
