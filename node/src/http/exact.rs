@@ -10,8 +10,8 @@ use agentprocess::json::{Object, Value, parse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Deepest nesting of arguments, the arguments object being level 1 (JSON-LIMITS).
-const DEPTH_MAX: usize = 100;
+use crate::api::DEPTH_MAX;
+
 /// Deepest nesting of the SDK's answers.
 const ANSWER_DEPTH_MAX: usize = 128;
 

@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use agentprocess::json::{Object, Value};
-use quorate_proto::Code;
+use agentprocess::json::Value;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation, JsonObject, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
@@ -15,6 +14,7 @@ use tracing::Instrument;
 
 use super::mcp::{End, Pending};
 use super::tools::{ToolInfo, Tools};
+use crate::api::envelope;
 
 /// What an agent is told once, before any call.
 const INSTRUCTIONS: &str = include_str!("instructions.txt");
@@ -72,7 +72,7 @@ impl<T: Tools> ServerHandler for Handler<T> {
         let arguments = pending.arguments.lock().unwrap_or_else(PoisonError::into_inner).take();
         let envelope = match arguments {
             Some(Ok(arguments)) => self.run(tool, &pending, arguments).await,
-            Some(Err(fault)) => Some(invalid(&fault)),
+            Some(Err(fault)) => Some(unacceptable(&fault)),
             None => None,
         };
         let (end, answer) = if let Some(envelope) = envelope {
@@ -101,14 +101,8 @@ impl<T: Tools> Handler<T> {
 }
 
 /// Arguments that are no acceptable JSON (JSON-DUP, JSON-LIMITS).
-fn invalid(fault: &str) -> Value {
-    let mut error = Object::new();
-    error.set("code", Code::Invalid.as_str());
-    error.set("message", "the arguments are not acceptable JSON; mend what issues lists and call again");
-    error.set("issues", vec![Value::from(format!("arguments: {fault}"))]);
-    let mut envelope = Object::new();
-    envelope.set("ok", false).set("error", error);
-    envelope.into()
+fn unacceptable(fault: &str) -> Value {
+    envelope::refused(&envelope::invalid(vec![format!("arguments: {fault}")]))
 }
 
 fn listed(info: &ToolInfo) -> Tool {

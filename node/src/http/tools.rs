@@ -5,6 +5,11 @@ use std::future::Future;
 use agentprocess::json::Value;
 use quorate_proto::Caller;
 
+use crate::api::{self, Api, Tool};
+use crate::groups::Groups;
+
+pub use crate::api::{FileBody, FileError};
+
 /// A tool as clients see it in `tools/list`.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolInfo {
@@ -32,28 +37,23 @@ pub trait Tools: Send + Sync + 'static {
     fn file(&self, id: &str, query: &str) -> impl Future<Output = Result<FileBody, FileError>> + Send;
 }
 
-/// A file's bytes with what it was uploaded as.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileBody {
-    /// The label it was uploaded with; never a path.
-    pub file_name: String,
-    /// The MIME type it was uploaded with.
-    pub content_type: String,
-    /// The bytes.
-    pub bytes: Vec<u8>,
-}
+impl<G: Groups> Tools for Api<G> {
+    fn tools(&self) -> Vec<ToolInfo> {
+        let info = |tool: &Tool| ToolInfo {
+            name: tool.name,
+            description: tool.description,
+            input_schema: tool.input_schema,
+            output_schema: tool.output_schema,
+            writes: tool.writes,
+        };
+        api::tools().iter().map(info).collect()
+    }
 
-/// Why a file is not served.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileError {
-    /// The address was not made by this cluster, or was changed.
-    NotSigned,
-    /// The address's time is over; a new read of the run gives a new one.
-    Expired,
-    /// No such file.
-    Missing,
-    /// The stored bytes no longer match the recorded hash.
-    Damaged,
-    /// It could not be read now.
-    Unavailable(String),
+    fn call(&self, caller: &Caller, tool: &str, arguments: Value) -> impl Future<Output = Option<Value>> + Send {
+        Self::call(self, caller, tool, arguments)
+    }
+
+    fn file(&self, id: &str, query: &str) -> impl Future<Output = Result<FileBody, FileError>> + Send {
+        Self::file(self, id, query)
+    }
 }
