@@ -260,6 +260,9 @@ fn a_run_pins_its_version_and_a_new_one_changes_nothing() {
     assert_eq!(text(at(&w.item(run, "t"), "assignedTo"), "group"), "g_rev", "an open item keeps its group");
     let after = w.start(&a1(), "p", "{}").unwrap();
     assert_eq!(text(at(&w.item(after, "t"), "assignedTo"), "group"), "g_new");
+    let mut unmapped = changed.clone();
+    unmapped.roles.clear();
+    assert_eq!(refused(w.apply(ShardCommand::InstallVersion(unmapped))).0, Code::Invalid);
     changed.hash = "another".to_owned();
     assert_eq!(refused(w.apply(ShardCommand::InstallVersion(changed))).0, Code::Conflict);
 }

@@ -124,7 +124,7 @@ fn assignee(change: &Change, person: &Assignee) -> Result<Option<Assigned>, Fata
     match person {
         Assignee::Role(role) => match change.version.roles.get(role) {
             Some(group) => Ok(Some(Assigned::Group(group.clone()))),
-            // Publication maps every role (ROLE-UNMAPPED).
+            // No version is installed without a group for each role (ROLE-UNMAPPED).
             None => Err(Fatal(format!("run {}: role {role} has no group", change.head.run))),
         },
         Assignee::Initiator => Ok(change.head.initiator.clone().map(Assigned::Person)),

@@ -104,6 +104,10 @@ fn install_version(store: &mut dyn Store, install: &InstallVersion) -> Result<Ou
         let message = format!("Version {} of {name} is installed with another content hash.", install.version);
         return Ok(Err(Refusal::new(Code::Conflict, message)));
     }
+    if let Some(role) = install.process.roles().into_iter().find(|role| !install.roles.contains_key(*role)) {
+        let message = format!("Role {role} of {name} has no group. Map every role (ROLE-UNMAPPED).");
+        return Ok(Err(Refusal::new(Code::Invalid, message)));
+    }
     let definition = Key::Definition { hash: install.hash.clone() }.encode();
     if store.get(&definition)?.is_none() {
         let row = Definition { process: install.process.clone(), body: install.body.clone() };
