@@ -2,7 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod arguments;
+mod files;
+mod lists;
 #[path = "../../../tests/support/results.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
 mod results;
+mod retries;
 mod schemas;
+mod supplier;
+mod world;
