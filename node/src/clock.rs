@@ -1,5 +1,6 @@
 //! The one place that reads the time of day. The leader stamps entries with it; nothing else decides by it.
 
+use std::future::Future;
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -50,9 +51,10 @@ impl Clock {
         self.now()
     }
 
-    /// Waits until the clock is advanced; forever on the system's clock.
-    pub async fn changed(&self) {
-        self.advanced.notified().await;
+    /// Waits until the clock is advanced after this call; forever on the system's clock.
+    pub fn changed(&self) -> impl Future<Output = ()> + Send + '_ {
+        // Counts from here on, not only from when it is first polled.
+        self.advanced.notified()
     }
 }
 

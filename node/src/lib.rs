@@ -9,3 +9,5 @@ pub mod groups;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod memory;
+pub mod raft;
+pub mod timers;

@@ -48,13 +48,13 @@ impl Rocks {
             }
         })?;
         let database = Arc::new(RwLock::new(Some(Arc::new(opened))));
-        let (flushes, waiting) = channel();
-        let flushed = Arc::clone(&database);
-        let flusher = std::thread::Builder::new()
+        let (calls, waiting) = channel();
+        let shared = Arc::clone(&database);
+        let thread = std::thread::Builder::new()
             .name("flush".to_owned())
-            .spawn(move || flush_all(&flushed, &waiting))
+            .spawn(move || flush_all(&shared, &waiting))
             .map_err(|e| EngineError::Failed(format!("cannot start the flushing thread: {e}")))?;
-        Ok(Self { database, flushes: Mutex::new(Some(flushes)), flusher: Mutex::new(Some(flusher)) })
+        Ok(Self { database, flushes: Mutex::new(Some(calls)), flusher: Mutex::new(Some(thread)) })
     }
 
     fn with<T>(&self, work: impl FnOnce(&Arc<DB>) -> Result<T, EngineError>) -> Result<T, EngineError> {
@@ -145,15 +145,19 @@ fn scan(
     options.set_iterate_range(range);
     let mut at: DBRawIterator<'_> = database.raw_iterator_cf_opt(handle(database, family)?, options);
     if reverse {
-        at.seek_to_last()
+        at.seek_to_last();
     } else {
-        at.seek_to_first()
+        at.seek_to_first();
     }
     let mut rows = Vec::new();
     while rows.len() < limit {
         let Some((key, value)) = at.item() else { break };
         rows.push((key.to_vec(), value.to_vec()));
-        if reverse { at.prev() } else { at.next() }
+        if reverse {
+            at.prev();
+        } else {
+            at.next();
+        }
     }
     at.status().map_err(failed)?;
     Ok(rows)

@@ -1,0 +1,105 @@
+//! One replica of one group, asked as the leader it may or may not be.
+
+use std::sync::{Arc, Mutex};
+
+use agentprocess::time::Timestamp;
+use openraft::ReadPolicy;
+use openraft::errors::{ClientWriteError, Fatal, LinearizableReadError, RaftError};
+use quorate_proto::{Entry, GroupId, Outcome, codec};
+use quorate_statemachine::catalog::keys::Key as CatalogKey;
+use quorate_statemachine::shard::read as shard;
+use quorate_statemachine::store::Read;
+
+use super::message::{Attempt, Barrier};
+use super::rows::Rows;
+use super::snapshot::Staging;
+use super::state::{State, Watch};
+use super::types::{LogId, Proposal, Raft, Types, name};
+use crate::clock::Clock;
+use crate::engine::Engine;
+
+/// One replica.
+pub(super) struct Group {
+    pub(super) id: GroupId,
+    pub(super) raft: Raft,
+    pub(super) watch: Arc<Watch>,
+    /// Makes room for snapshots; the state itself is with Raft.
+    pub(super) state: State,
+    /// The snapshot that is arriving, if one is.
+    pub(super) staging: Mutex<Option<Staging>>,
+}
+
+impl Group {
+    /// Proposes here.
+    pub(super) async fn propose(&self, entry: Entry) -> Attempt<Outcome> {
+        match self.raft.client_write(Proposal(entry)).await {
+            Ok(written) => match written.data {
+                Some(outcome) => Attempt::Done(outcome),
+                None => Attempt::Unknown(format!("{} answered nothing", name(self.id))),
+            },
+            // Refused before it was appended.
+            Err(RaftError::APIError(ClientWriteError::ForwardToLeader(to))) => Attempt::Again(to.leader_id),
+            Err(RaftError::APIError(
+                e @ (ClientWriteError::LogEntryDiscarded(_)
+                | ClientWriteError::ChangeMembershipError(_)
+                | ClientWriteError::PreconditionFailed(_)),
+            )) => Attempt::Unknown(e.to_string()),
+            Err(RaftError::Fatal(e)) => Attempt::Unknown(self.stopped(&e)),
+        }
+    }
+
+    /// Confirms that this replica leads. Openraft confirms all reads that wait with one round.
+    pub(super) async fn barrier(&self, clock: &Clock) -> Attempt<Barrier> {
+        match self.raft.get_read_linearizer(ReadPolicy::ReadIndex).await {
+            Ok(confirmed) => Attempt::Done(Barrier { log: *confirmed.read_log_id().log_id(), at: clock.now() }),
+            Err(RaftError::APIError(LinearizableReadError::ForwardToLeader(to))) => Attempt::Again(to.leader_id),
+            Err(RaftError::APIError(LinearizableReadError::QuorumNotEnough(_))) => Attempt::Again(None),
+            Err(RaftError::Fatal(e)) => Attempt::Unknown(self.stopped(&e)),
+        }
+    }
+
+    /// A view of the state that holds at least everything up to `log`.
+    pub(super) async fn view_from(&self, engine: &dyn Engine, log: LogId) -> Result<Rows, String> {
+        let mut progress = self.raft.watch_apply_progress();
+        loop {
+            let (rows, last) = self.view(engine)?;
+            if last.is_some_and(|last| last >= log) {
+                return Ok(rows);
+            }
+            if progress.changed().await.is_err() {
+                return Err(self.stopped(&Fatal::Stopped));
+            }
+        }
+    }
+
+    /// A view of the state as it is here, and how far it is.
+    pub(super) fn view(&self, engine: &dyn Engine) -> Result<(Rows, Option<LogId>), String> {
+        let view = engine.view().map_err(|e| e.to_string())?;
+        let (rows, applied) = Rows::present(view, self.id).map_err(|e| e.to_string())?;
+        Ok((rows, applied.last))
+    }
+
+    /// The group's agreed time, as its state has it.
+    pub(super) fn clock(&self, rows: &Rows) -> Result<Timestamp, String> {
+        match self.id {
+            GroupId::Shard(_) => shard::clock(rows).map_err(|e| e.to_string()),
+            GroupId::Catalog => match rows.get(&CatalogKey::Clock.bytes()).map_err(|e| e.to_string())? {
+                Some(bytes) => codec::decode(&bytes).map_err(|e| e.to_string()),
+                None => Ok(Timestamp(0)),
+            },
+        }
+    }
+
+    /// Whether this replica is the leader, as far as it knows.
+    pub(super) fn leads(&self) -> bool {
+        self.raft.is_leader()
+    }
+
+    /// Why this replica does not run; the first reason when there are several.
+    pub(super) fn stopped(&self, e: &Fatal<Types>) -> String {
+        match self.watch.fatal.get() {
+            Some(why) => why.clone(),
+            None => format!("{} does not run on this node: {e}", name(self.id)),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! All groups of a node: proposes and reads where the leader is, within a budget of time.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentprocess::time::Timestamp;
+use openraft::async_runtime::watch::WatchReceiver as _;
+use quorate_proto::{Command, Entry, GroupId, Outcome};
+use quorate_statemachine::shard::Definitions;
+use quorate_statemachine::store::Read;
+
+use super::group::Group;
+use super::message::{Attempt, Barrier, Request, Response};
+use super::peer::{Transport, ask};
+use super::types::name;
+use crate::clock::Clock;
+use crate::engine::Engine;
+use crate::groups::{Groups, Unavailable};
+
+/// How long to wait before asking again who leads.
+const RETRY: Duration = Duration::from_millis(25);
+
+/// All groups of a node.
+pub struct RaftGroups {
+    pub(super) node: u64,
+    pub(super) clock: Arc<Clock>,
+    pub(super) engine: Arc<dyn Engine>,
+    pub(super) transport: Arc<dyn Transport>,
+    pub(super) definitions: Arc<Definitions>,
+    /// How long a call may take before its outcome is unknown.
+    pub(super) budget: Duration,
+    /// The catalog, then the shards in order.
+    pub(super) groups: Vec<Group>,
+}
+
+/// What a group's replica here is about, for metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupStats {
+    /// The group.
+    pub group: GroupId,
+    /// Whether this replica leads.
+    pub leads: bool,
+    /// Its term.
+    pub term: u64,
+    /// Index of the last entry of its log.
+    pub last: u64,
+    /// Index of the last applied entry.
+    pub applied: u64,
+    /// Index of the last entry that was purged from its log.
+    pub purged: u64,
+}
+
+impl RaftGroups {
+    /// This node's number.
+    pub fn node(&self) -> u64 {
+        self.node
+    }
+
+    /// Parsed definitions, shared with the state machines.
+    pub fn definitions(&self) -> Arc<Definitions> {
+        Arc::clone(&self.definitions)
+    }
+
+    /// Whether every group runs here and has a leader; else what is wrong.
+    pub fn ready(&self) -> Result<(), String> {
+        for group in &self.groups {
+            let metrics = group.raft.metrics();
+            let metrics = metrics.borrow_watched();
+            if let Err(e) = &metrics.running_state {
+                return Err(group.stopped(e));
+            }
+            if let Some(why) = group.watch.fatal.get() {
+                return Err(why.clone());
+            }
+            if metrics.current_leader.is_none() {
+                return Err(format!("{} has no leader", name(group.id)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Figures of each group's replica here.
+    pub fn stats(&self) -> Vec<GroupStats> {
+        let stats = |group: &Group| {
+            let metrics = group.raft.metrics();
+            let metrics = metrics.borrow_watched();
+            let index = |log: Option<super::types::LogId>| log.map_or(0, |log| log.index());
+            GroupStats {
+                group: group.id,
+                leads: metrics.current_leader == Some(self.node),
+                term: metrics.current_term,
+                last: metrics.last_log_index.unwrap_or(0),
+                applied: index(metrics.last_applied),
+                purged: index(metrics.purged),
+            }
+        };
+        self.groups.iter().map(stats).collect()
+    }
+
+    /// Ends all work of the groups, flushes, and lets go of the files. Calls after it are unavailable.
+    pub async fn shutdown(&self) {
+        for group in &self.groups {
+            if let Err(e) = group.raft.shutdown().await {
+                tracing::error!(group = %name(group.id), error = %e, "a group did not end well");
+            }
+            drop(group.staging.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take());
+        }
+        if let Err(e) = self.engine.close() {
+            tracing::error!(error = %e, "closing the store failed");
+        }
+    }
+
+    /// Whether this node's replica of a group leads it.
+    pub fn leads(&self, group: GroupId) -> bool {
+        self.group(group).is_ok_and(Group::leads)
+    }
+
+    /// Waits until this node's replica of a group has changed. One waits at a time; a change before the call counts.
+    pub async fn changed(&self, group: GroupId) {
+        match self.group(group) {
+            Ok(group) => group.watch.changed.notified().await,
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Reads this node's state of a group as it is, without a barrier: what the leader's own tasks go by.
+    pub fn peek<T>(&self, group: GroupId, read: impl FnOnce(&dyn Read) -> T) -> Result<T, Unavailable> {
+        let (rows, _) = self.group(group)?.view(self.engine.as_ref()).map_err(Unavailable)?;
+        Ok(read(&rows))
+    }
+
+    pub(super) fn group(&self, group: GroupId) -> Result<&Group, Unavailable> {
+        let at = match group {
+            GroupId::Catalog => 0,
+            GroupId::Shard(number) => usize::from(number) + 1,
+        };
+        self.groups.get(at).ok_or_else(|| Unavailable(format!("there is no {}", name(group))))
+    }
+
+    /// Proposes here. The one place where an entry is stamped.
+    pub(super) async fn propose_here(&self, group: &Group, command: Command) -> Attempt<Outcome> {
+        group.propose(Entry { at: self.clock.now(), origin: self.node, command }).await
+    }
+
+    async fn propose_there(&self, group: &Group, peer: u64, command: Command) -> Attempt<Outcome> {
+        match ask(self.transport.as_ref(), peer, group.id, &Request::Propose(command)).await {
+            Ok(Response::Proposed(attempt)) => attempt,
+            Ok(_) => Attempt::Again(None),
+            Err(unreached) => Attempt::Unknown(unreached.to_string()),
+        }
+    }
+
+    async fn barrier_there(&self, group: &Group, peer: u64) -> Attempt<Barrier> {
+        match ask(self.transport.as_ref(), peer, group.id, &Request::Barrier).await {
+            Ok(Response::Barrier(attempt)) => attempt,
+            // A barrier changes nothing: asking again is always right.
+            Ok(_) | Err(_) => Attempt::Again(None),
+        }
+    }
+
+    /// Asks this node, or the leader it names, until one does it.
+    async fn until_done<T, F, L>(
+        &self,
+        mut here: impl FnMut() -> F,
+        mut there: impl FnMut(u64) -> L,
+    ) -> Result<T, String>
+    where
+        F: Future<Output = Attempt<T>>,
+        L: Future<Output = Attempt<T>>,
+    {
+        loop {
+            let attempt = match here().await {
+                Attempt::Again(Some(leader)) if leader != self.node => there(leader).await,
+                attempt @ (Attempt::Done(_) | Attempt::Again(_) | Attempt::Unknown(_)) => attempt,
+            };
+            match attempt {
+                Attempt::Done(done) => return Ok(done),
+                Attempt::Unknown(why) => return Err(why),
+                // Nobody leads yet, or a leader that does not know it (until its first round of heartbeats).
+                Attempt::Again(_) => tokio::time::sleep(RETRY).await,
+            }
+        }
+    }
+
+    async fn in_time<T>(
+        &self,
+        group: GroupId,
+        work: impl Future<Output = Result<T, String>>,
+    ) -> Result<T, Unavailable> {
+        match tokio::time::timeout(self.budget, work).await {
+            Ok(done) => done.map_err(Unavailable),
+            Err(_) => Err(Unavailable(format!("{} did not answer within {:?}", name(group), self.budget))),
+        }
+    }
+}
+
+impl Groups for RaftGroups {
+    fn shards(&self) -> u16 {
+        u16::try_from(self.groups.len().saturating_sub(1)).unwrap_or(u16::MAX)
+    }
+
+    async fn propose(&self, group: GroupId, command: Command) -> Result<Outcome, Unavailable> {
+        let replica = self.group(group)?;
+        let here = || self.propose_here(replica, command.clone());
+        let there = |peer| self.propose_there(replica, peer, command.clone());
+        self.in_time(group, self.until_done(here, there)).await
+    }
+
+    async fn read<T, F>(&self, group: GroupId, read: F) -> Result<T, Unavailable>
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+    {
+        let replica = self.group(group)?;
+        let (rows, at) = self
+            .in_time(group, async {
+                let here = || replica.barrier(&self.clock);
+                let barrier = self.until_done(here, |peer| self.barrier_there(replica, peer)).await?;
+                let rows = replica.view_from(self.engine.as_ref(), barrier.log).await?;
+                let at = barrier.at.max(replica.clock(&rows)?);
+                Ok((rows, at))
+            })
+            .await?;
+        Ok(read(&rows, at))
+    }
+}

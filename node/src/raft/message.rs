@@ -1,0 +1,83 @@
+//! What nodes say to each other about one group. The bytes of [`Transport`](super::Transport).
+
+use agentprocess::time::Timestamp;
+use openraft::raft::{
+    AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, TransferLeaderRequest, TransferLeaderResponse,
+    VoteRequest, VoteResponse,
+};
+use quorate_proto::{Command, Outcome};
+use serde::{Deserialize, Serialize};
+
+use super::types::{LogId, SnapshotMeta, Types, Vote};
+
+/// A request to a peer.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Request {
+    /// Append to the log; a heartbeat when there are no entries.
+    Append(AppendEntriesRequest<Types>),
+    /// Vote for a candidate.
+    Vote(VoteRequest<Types>),
+    /// Say whether you would.
+    PreVote(VoteRequest<Types>),
+    /// A chunk of a snapshot; the first begins anew.
+    Chunk {
+        /// Whether it is the first.
+        first: bool,
+        /// As [`quorate_statemachine::transfer`] made it.
+        bytes: Vec<u8>,
+    },
+    /// All chunks are there: install them.
+    Install {
+        /// The leader's vote.
+        vote: Vote,
+        /// What the snapshot covers.
+        meta: SnapshotMeta,
+    },
+    /// Take over the leadership.
+    Transfer(TransferLeaderRequest<Types>),
+    /// Propose for a client of another node.
+    Propose(Command),
+    /// Confirm that you lead, for a read on another node.
+    Barrier,
+}
+
+/// A peer's response.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Response {
+    /// To `Append`.
+    Append(AppendEntriesResponse<Types>),
+    /// To `Vote` and `PreVote`.
+    Vote(VoteResponse<Types>),
+    /// To `Chunk`.
+    Taken,
+    /// To `Install`.
+    Installed(SnapshotResponse<Types>),
+    /// To `Transfer`.
+    Transfer(TransferLeaderResponse<Types>),
+    /// To `Propose`.
+    Proposed(Attempt<Outcome>),
+    /// To `Barrier`.
+    Barrier(Attempt<Barrier>),
+    /// The replica cannot answer.
+    Failed(String),
+}
+
+/// What a leader confirmed for a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Barrier {
+    /// The read must see at least this.
+    pub(super) log: LogId,
+    /// The leader's time (CLOCK-ONE).
+    pub(super) at: Timestamp,
+}
+
+/// What came of asking one node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Attempt<T> {
+    /// It did it.
+    Done(T),
+    /// It did nothing: ask again, that node if it is known.
+    Again(Option<u64>),
+    /// Nobody knows whether it did it.
+    Unknown(String),
+}

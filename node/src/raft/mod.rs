@@ -1,0 +1,25 @@
+//! The groups of a node as Raft groups: catalog and shards, over one [`Engine`](crate::engine::Engine).
+//!
+//! Everything of openraft stays in this folder. [`RaftGroups`] is what the rest of the node sees: it proposes, reads
+//! behind a barrier, tells whether it is ready, and stops. [`Transport`] is what it needs from others: one request
+//! to a peer of a group, one response.
+
+mod group;
+mod groups;
+mod log;
+mod message;
+mod open;
+mod peer;
+mod rows;
+mod serve;
+#[cfg(madsim)]
+mod simulated;
+mod snapshot;
+mod state;
+#[cfg(all(test, not(madsim)))]
+mod tests;
+mod types;
+
+pub use groups::{GroupStats, RaftGroups};
+pub use open::{OpenError, Options, Store};
+pub use peer::{NoPeers, Transport, Unreached};

@@ -1,0 +1,203 @@
+//! Opening: what the store is, the groups' start, and the one founding of each group.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use openraft::{Config, SnapshotPolicy};
+use quorate_proto::{GroupId, codec};
+use quorate_statemachine::Machine;
+use quorate_statemachine::shard::Definitions;
+use serde::{Deserialize, Serialize};
+
+use super::group::Group;
+use super::groups::RaftGroups;
+use super::log::Log;
+use super::peer::{Peers, Transport};
+use super::state::{State, Watch};
+use super::types::{Raft, name};
+use crate::clock::Clock;
+use crate::engine::keys::{MetaKey, SHARDS_MAX};
+use crate::engine::{Batch, Engine, EngineError, Family, flush};
+
+/// Format of the store this build reads and writes.
+const FORMAT: u32 = 1;
+/// Entries after a snapshot before the next, in entries.
+const SNAPSHOT_ENTRIES: u64 = 4096;
+/// How long one voter may take to lead its groups at the start.
+const START_LIMIT: Duration = Duration::from_secs(30);
+/// How long a call may take unless [`Options`] say otherwise.
+const BUDGET: Duration = Duration::from_secs(10);
+
+/// How to open the groups of a node.
+pub struct Options {
+    /// This node's number.
+    pub node: u64,
+    /// The voters of every group when it is founded.
+    pub members: BTreeSet<u64>,
+    /// How many shards there are.
+    pub shards: u16,
+    /// The node's clock.
+    pub clock: Arc<Clock>,
+    /// Its store.
+    pub engine: Arc<dyn Engine>,
+    /// The way to its peers.
+    pub transport: Arc<dyn Transport>,
+    /// How long a call may take before its outcome is unknown.
+    pub budget: Duration,
+    /// Entries after a snapshot before the next, in entries. A quarter of it stays in the log behind a snapshot, for
+    /// followers that are a little behind.
+    pub snapshot_entries: u64,
+}
+
+impl Options {
+    /// A node alone.
+    pub fn alone(shards: u16, clock: Arc<Clock>, engine: Arc<dyn Engine>) -> Self {
+        let (members, transport) = (BTreeSet::from([1]), Arc::new(super::NoPeers));
+        Self { node: 1, members, shards, clock, engine, transport, budget: BUDGET, snapshot_entries: SNAPSHOT_ENTRIES }
+    }
+}
+
+/// Why the groups could not be opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// The store failed, or is in use.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// It holds something else than was asked for.
+    #[error("the data folder is of {what} {stored}, and {asked} was asked for")]
+    Other {
+        /// What differs.
+        what: &'static str,
+        /// What the store says.
+        stored: u64,
+        /// What was asked for.
+        asked: u64,
+    },
+    /// There can be 1 to 4096 shards.
+    #[error("there can be 1 to {SHARDS_MAX} shards, not {0}")]
+    Shards(u16),
+    /// What it holds is damaged, or a group does not start.
+    #[error("{0}")]
+    Damaged(String),
+}
+
+/// What a store is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Store {
+    /// Its format.
+    pub format: u32,
+    /// Whose it is.
+    pub node: u64,
+    /// How many shards its cluster has.
+    pub shards: u16,
+    /// Whether all its groups were founded. Once they were, an empty one is a loss and never founded again.
+    pub founded: bool,
+}
+
+impl RaftGroups {
+    /// Opens the groups of a node alone over a folder, or makes them there.
+    #[cfg(feature = "rocks")]
+    pub async fn open(folder: &std::path::Path, shards: u16, clock: Arc<Clock>) -> Result<Arc<Self>, OpenError> {
+        let engine = Arc::new(crate::engine::rocks::Rocks::open(folder)?);
+        Self::start(Options::alone(shards, clock, engine)).await
+    }
+
+    /// Opens the groups of a node. A node alone leads them all when this returns.
+    pub async fn start(options: Options) -> Result<Arc<Self>, OpenError> {
+        let store = describe(&options)?;
+        let definitions = Arc::new(Definitions::default());
+        let machine = Machine { definitions: Arc::clone(&definitions) };
+        let ids = std::iter::once(GroupId::Catalog).chain((0..store.shards).map(GroupId::Shard));
+        let groups = try_join_all(ids.map(|id| open_group(&options, &machine, id))).await?;
+        try_join_all(groups.iter().map(|group| found(&options, store, group))).await?;
+        if !store.founded {
+            keep(options.engine.as_ref(), Store { founded: true, ..store })?;
+            flush(options.engine.as_ref()).await?;
+        }
+        if options.members.len() == 1 {
+            try_join_all(groups.iter().map(|group| lead(options.node, group))).await?;
+        }
+        let Options { node, clock, engine, transport, budget, .. } = options;
+        Ok(Arc::new(Self { node, clock, engine, transport, definitions, budget, groups }))
+    }
+}
+
+/// What the store says it is, or what it becomes.
+fn describe(options: &Options) -> Result<Store, OpenError> {
+    if !(1..=SHARDS_MAX).contains(&options.shards) {
+        return Err(OpenError::Shards(options.shards));
+    }
+    let asked = Store { format: FORMAT, node: options.node, shards: options.shards, founded: false };
+    let Some(bytes) = options.engine.get(Family::Meta, &MetaKey::Store.encode())? else {
+        keep(options.engine.as_ref(), asked)?;
+        return Ok(asked);
+    };
+    let stored: Store = codec::decode(&bytes)
+        .map_err(|e| OpenError::Damaged(format!("the data folder is not of this program's making: {e}")))?;
+    let same =
+        |what, stored, asked| if stored == asked { Ok(()) } else { Err(OpenError::Other { what, stored, asked }) };
+    same("format", u64::from(stored.format), u64::from(asked.format))?;
+    same("node", stored.node, asked.node)?;
+    same("shards", u64::from(stored.shards), u64::from(asked.shards))?;
+    Ok(stored)
+}
+
+fn keep(engine: &dyn Engine, store: Store) -> Result<(), EngineError> {
+    let mut batch = Batch::default();
+    batch.put(Family::Meta, MetaKey::Store.encode(), codec::encode(&store));
+    engine.write(batch)
+}
+
+fn config(options: &Options) -> Config {
+    Config {
+        cluster_name: "quorate".to_owned(),
+        heartbeat_interval: 150,
+        election_timeout_min: 600,
+        election_timeout_max: 1200,
+        install_snapshot_timeout: 5000,
+        snapshot_policy: SnapshotPolicy::LogsSinceLast(options.snapshot_entries),
+        max_in_snapshot_log_to_keep: options.snapshot_entries / 4,
+        purge_batch_size: (options.snapshot_entries / 16).max(1),
+        // Entries can be large (uploads): few of them at once keep a request to a peer small.
+        max_payload_entries: 64,
+        enable_pre_vote: Some(true),
+        ..Config::default()
+    }
+}
+
+async fn open_group(options: &Options, machine: &Machine, id: GroupId) -> Result<Group, OpenError> {
+    let bad = |why: String| OpenError::Damaged(format!("{} cannot start: {why}", name(id)));
+    let watch = Arc::new(Watch::default());
+    let state = State::open(Arc::clone(&options.engine), id, machine.clone(), Arc::clone(&watch))
+        .map_err(|e| bad(e.to_string()))?;
+    let peers = Peers { transport: Arc::clone(&options.transport), node: options.node, group: id };
+    let log = Log::new(Arc::clone(&options.engine), id);
+    let config = config(options).validate().map_err(|e| bad(e.to_string()))?;
+    let raft = Raft::new(options.node, Arc::new(config), peers, log, state.clone()).await;
+    let raft = raft.map_err(|e| bad(e.to_string()))?;
+    Ok(Group { id, raft, watch, state, staging: Mutex::new(None) })
+}
+
+/// Founds a group that never was: its members go into its log. All members may do it, with the same entry.
+async fn found(options: &Options, store: Store, group: &Group) -> Result<(), OpenError> {
+    let bad = |why: String| OpenError::Damaged(format!("{} cannot be founded: {why}", name(group.id)));
+    if group.raft.is_initialized().await.map_err(|e| bad(e.to_string()))? {
+        return Ok(());
+    }
+    if store.founded {
+        return Err(OpenError::Damaged(format!("{} has lost its log: the data folder is damaged", name(group.id))));
+    }
+    group.raft.initialize(options.members.clone()).await.map_err(|e| bad(e.to_string()))
+}
+
+/// Makes a voter alone the leader at once: no other can be.
+async fn lead(node: u64, group: &Group) -> Result<(), OpenError> {
+    let bad = |why: String| OpenError::Damaged(format!("{} does not start: {why}", name(group.id)));
+    if !group.raft.is_leader() {
+        group.raft.trigger().elect(false).await.map_err(|e| bad(e.to_string()))?;
+    }
+    let wait = group.raft.wait(Some(START_LIMIT));
+    wait.current_leader(node, "one voter leads").await.map(drop).map_err(|e| bad(e.to_string()))
+}

@@ -1,0 +1,75 @@
+//! The other side of a [`Transport`](super::Transport): a request of a peer, answered by this node's replica.
+
+use std::sync::PoisonError;
+
+use openraft::errors::Fatal;
+use quorate_proto::{GroupId, codec};
+
+use super::group::Group;
+use super::groups::RaftGroups;
+use super::message::{Request, Response};
+use super::snapshot::Content;
+use super::types::{Types, name};
+
+impl RaftGroups {
+    /// Answers a peer's request to a group.
+    pub async fn serve(&self, group: GroupId, request: &[u8]) -> Vec<u8> {
+        let response = match (self.group(group), codec::decode(request)) {
+            (Ok(group), Ok(request)) => self.answer(group, request).await,
+            (Err(e), _) => Response::Failed(e.0),
+            (_, Err(e)) => Response::Failed(format!("a request to {} is not readable: {e}", name(group))),
+        };
+        codec::encode(&response)
+    }
+
+    async fn answer(&self, group: &Group, request: Request) -> Response {
+        let raft = &group.raft;
+        match request {
+            Request::Append(append) => {
+                raft.append_entries(append).await.map_or_else(|e| Response::Failed(e.to_string()), Response::Append)
+            }
+            Request::Vote(vote) => {
+                raft.vote(vote).await.map_or_else(|e| Response::Failed(e.to_string()), Response::Vote)
+            }
+            Request::PreVote(vote) => {
+                raft.pre_vote(vote).await.map_or_else(|e| Response::Failed(e.to_string()), Response::Vote)
+            }
+            Request::Chunk { first, bytes } => take(group, first, &bytes),
+            Request::Install { vote, meta } => {
+                let staging = group.staging.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let Some(staging) = staging else {
+                    return Response::Failed("there is no snapshot to install".to_owned());
+                };
+                let snapshot = openraft::Snapshot { meta, snapshot: Content::Staged(staging.finish()) };
+                let installed = raft.install_full_snapshot(vote, snapshot).await;
+                installed.map_or_else(|e| stopped(group, &e), Response::Installed)
+            }
+            Request::Transfer(transfer) => {
+                raft.handle_transfer_leader(transfer).await.map_or_else(|e| stopped(group, &e), Response::Transfer)
+            }
+            Request::Propose(command) => Response::Proposed(self.propose_here(group, command).await),
+            Request::Barrier => Response::Barrier(group.barrier(&self.clock).await),
+        }
+    }
+}
+
+fn stopped(group: &Group, e: &Fatal<Types>) -> Response {
+    Response::Failed(group.stopped(e))
+}
+
+fn take(group: &Group, first: bool, bytes: &[u8]) -> Response {
+    let mut staging = group.staging.lock().unwrap_or_else(PoisonError::into_inner);
+    if first {
+        *staging = Some(group.state.stage());
+    }
+    let Some(arriving) = staging.as_mut() else {
+        return Response::Failed("a chunk of a snapshot came before its first".to_owned());
+    };
+    match arriving.chunk(bytes) {
+        Ok(_) => Response::Taken,
+        Err(e) => {
+            *staging = None;
+            Response::Failed(e.to_string())
+        }
+    }
+}
