@@ -202,4 +202,24 @@ mod tests {
         );
         assert_eq!(join(br#"{"jsonrpc":"2.0","id":7,"error":{"code":1}}"#, Value::Null), None);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_split_or_refused(body: Vec<u8>) {
+            drop(split(&body));
+        }
+
+        #[test]
+        fn any_text_comes_through_a_call(text: String, key: String) {
+            let mut arguments = Object::new();
+            arguments.set(key, text);
+            let arguments = Value::Object(arguments);
+            let split = call(&arguments.to_string());
+            proptest::prop_assert_eq!(split.call.unwrap().arguments, Ok(arguments.clone()));
+            let answer = join(br#"{"result":{}}"#, arguments.clone()).unwrap();
+            let joined = parse(&answer, ANSWER_DEPTH_MAX).unwrap();
+            let result = joined.as_object().unwrap().get("result").unwrap().as_object().unwrap();
+            proptest::prop_assert_eq!(result.get("structuredContent"), Some(&arguments));
+        }
+    }
 }

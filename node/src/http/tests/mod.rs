@@ -96,6 +96,10 @@ struct Server {
 
 impl Server {
     async fn start() -> Self {
+        Self::start_with(Limits { stop_timeout: Duration::from_secs(5), ..Limits::default() }).await
+    }
+
+    async fn start_with(limits: Limits) -> Self {
         let dir = std::env::temp_dir().join(format!("quorate-http-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&dir).unwrap();
         let issuer = DevIssuer::open(&dir).unwrap();
@@ -116,7 +120,6 @@ impl Server {
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move { drop(stopped.await) };
-        let limits = Limits { stop_timeout: Duration::from_secs(5), ..Limits::default() };
         let ended = tokio::spawn(serve(listener, router, limits, Arc::clone(&metrics), tracker, stopped));
         let client = super::client::client(Duration::from_secs(10)).unwrap();
         Self { base, tools, metrics, issuer, client, stop: Some(stop), ended }

@@ -1,5 +1,7 @@
 //! Calls end well: when the client goes away, and when the server stops.
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
 use super::*;
 
 const SLOW: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","arguments":{}}}"#;
@@ -36,6 +38,48 @@ async fn a_stop_waits_for_what_is_in_flight_and_takes_nothing_new() {
     server.tools.go_on.notify_one();
     assert_eq!(call.await.unwrap().unwrap().status(), 200);
     tokio::time::timeout(Duration::from_secs(5), server.ended).await.expect("stopped").unwrap();
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_ever() {
+    let mut server = Server::start_with(Limits { stop_timeout: Duration::from_millis(200), ..Limits::default() }).await;
+    let call = tokio::spawn(server.post("2025-11-25", SLOW).send());
+    server.tools.begun.notified().await;
+    server.stop.take().unwrap().send(()).unwrap();
+    tokio::time::timeout(Duration::from_secs(5), server.ended).await.expect("stopped").unwrap();
+    call.abort();
+}
+
+#[tokio::test]
+async fn a_connection_that_sends_no_head_is_closed() {
+    let server = Server::start_with(Limits { head_timeout: Duration::from_millis(200), ..Limits::default() }).await;
+    let address = server.base.strip_prefix("http://").unwrap();
+    for begun in ["POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-slow: ", "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n"]
+    {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        stream.write_all(begun.as_bytes()).await.unwrap();
+        let mut all = Vec::new();
+        let closed = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut all)).await;
+        closed.expect("closed").unwrap();
+    }
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait_for_a_seat() {
+    let server = Server::start_with(Limits { connections_max: 1, ..Limits::default() }).await;
+    let address = server.base.strip_prefix("http://").unwrap();
+    let request = b"GET /nothing HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let mut first = tokio::net::TcpStream::connect(address).await.unwrap();
+    let mut second = tokio::net::TcpStream::connect(address).await.unwrap();
+    let mut answer = [0; 12];
+    first.write_all(request).await.unwrap();
+    first.read_exact(&mut answer).await.unwrap();
+    second.write_all(request).await.unwrap();
+    let early = tokio::time::timeout(Duration::from_millis(200), second.read_exact(&mut answer)).await;
+    assert!(early.is_err(), "the second connection waits");
+    drop(first);
+    tokio::time::timeout(Duration::from_secs(5), second.read_exact(&mut answer)).await.expect("served").unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 404");
 }
 
 #[tokio::test]
