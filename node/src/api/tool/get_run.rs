@@ -2,10 +2,11 @@
 
 use quorate_proto::Caller;
 use quorate_statemachine::shard::read;
+use quorate_statemachine::shard::refuse::run_not_found;
 
 use crate::api::Api;
 use crate::api::arguments::Arguments;
-use crate::api::envelope::{Answer, not_found};
+use crate::api::envelope::Answer;
 use crate::groups::Groups;
 
 impl<G: Groups> Api<G> {
@@ -16,7 +17,7 @@ impl<G: Groups> Api<G> {
             Ok((read::get_run(state, definitions, &org, run, at)?, at))
         });
         let (view, at) = seen.await?;
-        let mut view = view.ok_or_else(|| not_found("run"))?;
+        let mut view = view.ok_or_else(run_not_found)?;
         self.signer(&self.signing_key().await?, &caller.org, at).view(&mut view);
         Ok(view)
     }

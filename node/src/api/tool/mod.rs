@@ -13,15 +13,15 @@ mod submit;
 mod upload;
 
 use quorate_proto::{GroupId, Refusal, RunId};
+use quorate_statemachine::shard::refuse::run_not_found;
 
-use super::envelope::not_found;
 use super::{Api, route};
 use crate::groups::Groups;
 
 impl<G: Groups> Api<G> {
-    /// The run an id names and its group. What is not an id of ours is a run that does not exist.
+    /// The run an id names and its group. What is not an id of ours is a run that does not exist, in the same words.
     fn place(&self, id: &str) -> Result<(GroupId, RunId), Refusal> {
-        let run: RunId = id.parse().map_err(|_| not_found("run"))?;
-        route::run(run, self.groups.shards()).map(|group| (group, run)).ok_or_else(|| not_found("run"))
+        let run: RunId = id.parse().map_err(|_| run_not_found())?;
+        route::run(run, self.groups.shards()).map(|group| (group, run)).ok_or_else(run_not_found)
     }
 }

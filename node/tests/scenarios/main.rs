@@ -1,0 +1,125 @@
+//! Runs the files of `scenarios/` against servers of several kinds.
+//!
+//! `UPDATE_GOLDENFILES=1 cargo test -p quorate --test scenarios memory` fills in what a file does not yet expect; every
+//! line of it is to be read against the scenario before it is kept.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::format_push_string,
+    clippy::wildcard_enum_match_arm,
+    clippy::single_match_else,
+    reason = "tests, read more than run"
+)]
+
+mod args;
+mod fixtures;
+mod json;
+mod language;
+mod memory;
+mod names;
+mod player;
+mod races;
+mod schemas;
+mod show;
+mod sketch;
+mod world;
+
+use std::path::{Path, PathBuf};
+
+use language::Script;
+use schemas::Schemas;
+use world::{Settings, World};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios")
+}
+
+/// The header of a file: `# settings: shards=1` and `# memory-only: <reason>`.
+fn header(name: &str) -> (Settings, Option<String>) {
+    let text = std::fs::read_to_string(folder().join(format!("{name}.txt"))).unwrap();
+    let mut settings = Settings::default();
+    let mut memory_only = None;
+    for line in text.lines().take_while(|line| line.starts_with('#')) {
+        if let Some(shards) = line.strip_prefix("# settings: shards=") {
+            settings.shards = shards.parse().unwrap();
+        }
+        if let Some(reason) = line.strip_prefix("# memory-only: ") {
+            memory_only = Some(reason.to_owned());
+        }
+    }
+    (settings, memory_only)
+}
+
+fn play(world: &dyn World, name: &str) {
+    let schemas = Schemas::load();
+    let mut script = Script::new(world, &schemas);
+    let path = folder().join(format!("{name}.txt"));
+    goldenscript::run(&mut script, &path).unwrap_or_else(|e| panic!("scenarios/{name}.txt: {e}"));
+}
+
+macro_rules! files {
+    ($($test:ident: $name:literal,)*) => {
+        const FILES: &[&str] = &[$($name),*];
+
+        mod in_memory {
+            use super::*;
+            $(#[test]
+            fn $test() {
+                play(&memory::MemoryWorld::new(header($name).0), $name);
+            })*
+
+            #[test]
+            fn claims_race() {
+                races::claims(&memory::MemoryWorld::new(Settings::default()));
+            }
+
+            #[test]
+            fn decisions_race() {
+                races::decisions(&memory::MemoryWorld::new(Settings::default()));
+            }
+
+            #[test]
+            fn twins_race() {
+                races::twins(&memory::MemoryWorld::new(Settings::default()));
+            }
+
+            #[test]
+            fn fixtures_run_to_an_end() {
+                fixtures::play_all(&memory::MemoryWorld::new(Settings::default()));
+            }
+        }
+    };
+}
+
+files! {
+    claims: "claims",
+    decisions: "decisions",
+    due: "due",
+    ending: "ending",
+    files_and_urls: "files",
+    finding_work: "finding-work",
+    handoff: "handoff",
+    idempotency: "idempotency",
+    leases: "leases",
+    organizations: "organizations",
+    parallel: "parallel",
+    rework: "rework",
+    starting: "starting",
+    submissions: "submissions",
+    views: "views",
+    waits_events: "waits-events",
+}
+
+/// Every file is run.
+#[test]
+fn no_file_is_left_out() {
+    let mut there: Vec<_> = std::fs::read_dir(folder())
+        .unwrap()
+        .filter_map(|f| f.unwrap().file_name().to_string_lossy().strip_suffix(".txt").map(str::to_owned))
+        .filter(|name| name != "ids" && name != "later")
+        .collect();
+    there.sort();
+    let mut listed: Vec<_> = FILES.iter().map(|f| (*f).to_owned()).collect();
+    listed.sort();
+    assert_eq!(there, listed);
+}
