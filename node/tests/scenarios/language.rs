@@ -192,7 +192,8 @@ impl goldenscript::Runner for Script<'_> {
     fn run(&mut self, command: &Command, context: &Context) -> Said {
         let args = Args::of(command);
         let Some(times) = args.get("times") else { return self.dispatch(command, context.prefix.as_deref()) };
-        for _ in 0..times.parse()? {
+        for n in 1..=times.parse::<u32>()? {
+            self.names.set("n", &n.to_string());
             self.dispatch(command, context.prefix.as_deref())?;
         }
         Ok(format!("{times} times\n"))

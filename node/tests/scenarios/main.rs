@@ -103,6 +103,7 @@ files! {
     leases: "leases",
     organizations: "organizations",
     parallel: "parallel",
+    publishing: "publishing",
     rework: "rework",
     starting: "starting",
     submissions: "submissions",

@@ -66,7 +66,8 @@ impl Script<'_> {
             let value = at(data, path).and_then(Value::as_str).ok_or_else(|| format!("{path} holds no text"))?;
             self.names.set(name, value);
         }
-        let data = self.names.plain(&self.own(tool, data));
+        let data = if args.has("all") { data.clone() } else { self.own(tool, data) };
+        let data = self.names.plain(&data);
         let brief = if args.has("brief") { String::new() } else { show::result(tool, &data) };
         Ok(brief + &show::paths(&data, wanted))
     }

@@ -112,7 +112,7 @@ impl Script<'_> {
 
     /// `publish NAME STEP…`, or `publish NAME file=x` for `scenarios/processes/x.md`.
     pub(super) fn publish(&mut self, actor: &str, args: &Args) -> Said {
-        let name = args.word(0)?;
+        let name = &self.names.fill(args.word(0)?);
         let full = format!("{name}{}", self.names.suffix);
         let source = match args.get("file") {
             Some(file) => {
