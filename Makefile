@@ -1,7 +1,7 @@
 # Targets are short names for scripts; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test lint bench faults
+.PHONY: help setup dev test lint bench faults scenario-gaps
 
 # Bounds the long targets, in seconds.
 LIMIT_S ?= 60
@@ -20,6 +20,9 @@ test: setup ## Set up, then every check and test; the last line counts them
 
 lint: ## Format, purity and clippy only
 	@. scripts/env && cargo fmt --all --check && scripts/purity && cargo clippy --workspace --all-targets --locked -- -D warnings
+
+scenario-gaps: ## Print every scenario id that no test carries; fails if there is one
+	@scripts/scenario-gaps
 
 bench: setup ## Figures of a release build, beside this disk's own; the last line is JSON (LIMIT_S a measurement)
 	@. scripts/env && cargo build --locked --release -p quorate -p quorate-load && \
