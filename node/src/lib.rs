@@ -1,13 +1,23 @@
 //! The Quorate node.
 
+#[cfg(feature = "http")]
+pub mod admin;
 pub mod api;
 #[cfg(feature = "http")]
 pub mod auth;
+#[cfg(all(feature = "http", feature = "rocks"))]
+pub mod cli;
 pub mod clock;
+#[cfg(feature = "http")]
+pub mod config;
 pub mod engine;
 pub mod groups;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod memory;
+#[cfg(feature = "http")]
+pub mod outbox;
 pub mod raft;
+#[cfg(all(feature = "http", feature = "rocks"))]
+pub mod server;
 pub mod timers;

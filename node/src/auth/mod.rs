@@ -6,6 +6,7 @@ pub mod config;
 pub mod dev;
 mod keys;
 mod rules;
+mod seen;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ pub struct Authenticator {
     issuers: Vec<Issuer>,
     leeway_s: u64,
     verified: Verified,
+    seen: seen::Seen,
 }
 
 struct Issuer {
@@ -69,7 +71,7 @@ impl Authenticator {
         if !faults.is_empty() {
             return Err(faults);
         }
-        Ok(Self { issuers, leeway_s: config.leeway_s, verified: Verified::default() })
+        Ok(Self { issuers, leeway_s: config.leeway_s, verified: Verified::default(), seen: seen::Seen::default() })
     }
 
     /// The identity behind a bearer token (without the word `Bearer`).
@@ -86,7 +88,13 @@ impl Authenticator {
         let expires_s = claims.get("exp").and_then(Value::as_f64).unwrap_or_default();
         let end = Duration::try_from_secs_f64(expires_s).unwrap_or_default() + Duration::from_secs(self.leeway_s);
         self.verified.put(token, &caller, now, end);
+        self.seen.note(&caller);
         Ok(caller)
+    }
+
+    /// Whether an identity of a group has been seen at this node since it started.
+    pub fn has_seen(&self, org: &str, group: &str) -> bool {
+        self.seen.has(org, group)
     }
 
     async fn verify(&self, token: &str) -> Result<(&Issuer, Value), AuthError> {

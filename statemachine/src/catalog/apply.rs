@@ -7,14 +7,15 @@ use quorate_proto::{Outcome, Refusal, Reply, codec};
 use super::command::{add_key, import_draft, map_roles, publish, retire};
 use super::keys::{self, Key};
 use super::rows::{Done, RecordRow};
-use crate::store::{Fatal, Read, Store};
+use crate::store::{Fatal, Store};
 
 /// What a command came to in here.
 pub(super) type Judged = Result<CatalogReply, Refusal>;
 
 /// Applies a command stamped `entry_at`. A refusal changes nothing but the clock.
 pub fn apply(store: &mut dyn Store, entry_at: Timestamp, command: &CatalogCommand) -> Result<Outcome, Fatal> {
-    let at = clock(store)?.max(entry_at);
+    // Time never runs back in a group (CLOCK-ONE).
+    let at = super::read::clock(store)?.max(entry_at);
     store.put(Key::Clock.bytes(), codec::encode(&at));
     let judged = match command {
         CatalogCommand::AddKey { secret } => add_key::apply(store, *secret)?,
@@ -29,11 +30,6 @@ pub fn apply(store: &mut dyn Store, entry_at: Timestamp, command: &CatalogComman
         CatalogCommand::Retire { org, process, retired, by } => retire::apply(store, at, (org, process), *retired, by)?,
     };
     Ok(judged.map(Reply::Catalog))
-}
-
-/// The group's clock, which never runs back (CLOCK-ONE).
-fn clock(store: &dyn Read) -> Result<Timestamp, Fatal> {
-    Ok(super::read::row(store, &Key::Clock)?.unwrap_or_default())
 }
 
 /// Appends to the audit record.

@@ -1,5 +1,6 @@
 //! Reads of the catalog. Each is of one organization: another's rows look absent.
 
+use agentprocess::time::Timestamp;
 use quorate_proto::codec;
 use serde::de::DeserializeOwned;
 
@@ -14,6 +15,11 @@ pub(super) fn row<T: DeserializeOwned>(store: &dyn Read, key: &Key<'_>) -> Resul
 
 pub(super) fn stored(store: &dyn Read, org: &str, process: &str, number: u32) -> Result<Option<StoredVersion>, Fatal> {
     row(store, &Key::Version(org, process, number))
+}
+
+/// The group's clock: the instant of its last entry.
+pub fn clock(store: &dyn Read) -> Result<Timestamp, Fatal> {
+    Ok(row(store, &Key::Clock)?.unwrap_or_default())
 }
 
 /// The signing keys by number; the last signs, all verify.

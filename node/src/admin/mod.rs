@@ -1,0 +1,119 @@
+//! Administration for human operators, under `/admin/v1/` (PUB-WHO): drafts, versions, role bindings, retirement.
+//!
+//! Routes and the `OpenAPI` document come from one declaration, so that they cannot drift apart. The organization is the
+//! caller's own.
+
+mod clock;
+mod drafts;
+mod error;
+mod extract;
+mod model;
+mod publish;
+mod reach;
+mod record;
+mod roles;
+#[cfg(test)]
+mod tests;
+mod versions;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder, SecurityRequirement};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::Authenticator;
+use crate::config::Organization;
+use crate::http::bearer::{self, Door};
+use crate::http::health::{Readiness, health};
+use crate::http::observe::{self, Metrics};
+pub use error::Fault;
+pub use model::*;
+pub use reach::Reach;
+
+/// What the administration listener is made of.
+pub struct Admin {
+    /// The groups behind.
+    pub reach: Arc<dyn Reach>,
+    /// Judges tokens.
+    pub authenticator: Arc<Authenticator>,
+    /// What is special about some organizations.
+    pub organizations: BTreeMap<String, Organization>,
+    /// Profiles that this server offers, as `describe` lists them.
+    pub profiles: Vec<&'static str>,
+    /// Tools that this server offers, as `describe` lists them.
+    pub tools: Vec<&'static str>,
+    /// Where requests are counted.
+    pub metrics: Arc<Metrics>,
+    /// Whether the node is ready.
+    pub readiness: Readiness,
+    /// Base address of the public listener, for the metadata of RFC 9728.
+    pub public_url: String,
+}
+
+/// What handlers share.
+struct Office {
+    reach: Arc<dyn Reach>,
+    authenticator: Arc<Authenticator>,
+    organizations: BTreeMap<String, Organization>,
+    profiles: Vec<&'static str>,
+    tools: Vec<&'static str>,
+}
+
+/// The routes with their descriptions.
+fn described() -> OpenApiRouter<Arc<Office>> {
+    OpenApiRouter::new()
+        .routes(routes!(drafts::import, drafts::list))
+        .routes(routes!(drafts::show))
+        .routes(routes!(publish::publish))
+        .routes(routes!(versions::list))
+        .routes(routes!(versions::show_process))
+        .routes(routes!(versions::show_version))
+        .routes(routes!(versions::source))
+        .routes(routes!(roles::map))
+        .routes(routes!(versions::retire))
+        .routes(routes!(versions::restore))
+        .routes(routes!(record::list))
+        .routes(routes!(clock::advance))
+}
+
+/// The `OpenAPI` document of `/admin/v1/`.
+pub fn openapi() -> OpenApi {
+    finish(described().into_openapi())
+}
+
+fn finish(mut api: OpenApi) -> OpenApi {
+    let bearer = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build());
+    let info = InfoBuilder::new().title("Quorate administration").version(env!("CARGO_PKG_VERSION")).description(Some(
+        "For human operators: every call needs the bearer token of one, and acts in their organization.",
+    ));
+    let base = OpenApiBuilder::new()
+        .info(info)
+        .components(Some(ComponentsBuilder::new().security_scheme("bearer", bearer).build()))
+        .security(Some([SecurityRequirement::new("bearer", Vec::<String>::new())]))
+        .build();
+    let mut whole = base;
+    api.info = whole.info.clone();
+    whole.merge(api);
+    whole
+}
+
+/// All routes of the administration listener: `/admin/v1/…`, `/livez`, `/readyz`, `/metrics`.
+pub fn admin(admin: Admin) -> Router {
+    let Admin { reach, authenticator, organizations, profiles, tools, metrics, readiness, public_url } = admin;
+    let office = Arc::new(Office { reach, authenticator: Arc::clone(&authenticator), organizations, profiles, tools });
+    let door =
+        Arc::new(Door { authenticator, metrics: Arc::clone(&metrics), public_url, authorization_servers: Vec::new() });
+    let (routes, api) = described().split_for_parts();
+    let document = axum::Json(finish(api));
+    Router::new()
+        .merge(routes.layer(from_fn_with_state(door, bearer::check)).with_state(office))
+        .route("/admin/v1/openapi.json", get(move || std::future::ready(document.clone())))
+        .merge(health(Arc::clone(&metrics), readiness))
+        .layer(from_fn_with_state(metrics, observe::watch))
+}

@@ -1,0 +1,237 @@
+//! Bodies of the administration interface, for the server and for the command line.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// A refused call.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ErrorBody {
+    /// Why.
+    pub error: ErrorDetails,
+}
+
+/// Why a call was refused.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ErrorDetails {
+    /// `invalid`, `conflict`, `forbidden`, `not_found`, `retry` or `internal`.
+    pub code: String,
+    /// What is wrong and what to do next.
+    pub message: String,
+    /// Each thing wrong, with its place.
+    #[serde(default)]
+    pub issues: Vec<String>,
+}
+
+/// Parameters of an import.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct ImportQuery {
+    /// Name of the folder that the file came in; it must be the process's name. Absent for a lone file.
+    #[serde(default)]
+    pub folder: Option<String>,
+}
+
+/// Parameters of a list.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct PageQuery {
+    /// The `next` of the page before.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// At most so many items: 1 to 100, 50 by default.
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
+
+/// A draft: what an import gives and a publication takes.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Draft {
+    /// The process's name.
+    pub process: String,
+    /// Its description.
+    pub description: String,
+    /// The content hash the version would have.
+    pub hash: String,
+    /// Every role to bind to a group, with the group it has in the latest version.
+    pub roles: Vec<RoleToBind>,
+    /// External systems that the work needs (`requires.systems`).
+    pub systems: Vec<String>,
+    /// Profiles that the process needs.
+    pub profiles: Vec<String>,
+    /// What it needs and this server does not offer: with any, it cannot be published here.
+    pub not_offered: Vec<String>,
+    /// Doubtful things that publish all the same.
+    pub warnings: Vec<String>,
+    /// The latest version, if the process was published before.
+    pub latest_version: Option<u32>,
+    /// Whether the draft has the latest version's content: publishing returns that version then.
+    pub identical: bool,
+    /// Lines that differ from the latest version's file, as a unified difference.
+    pub difference: Option<String>,
+    /// When it was imported (RFC 3339).
+    pub imported_at: String,
+    /// Who imported it.
+    pub imported_by: String,
+}
+
+/// A role of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RoleToBind {
+    /// Its name in the file.
+    pub role: String,
+    /// The group it is bound to in the latest version; nothing when it is new.
+    pub group: Option<String>,
+}
+
+/// A page of drafts.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct DraftPage {
+    /// The drafts by process name.
+    pub items: Vec<Draft>,
+    /// Pass it as `after` for the next page; nothing on the last.
+    pub next: Option<String>,
+}
+
+/// How to publish.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PublishRequest {
+    /// A group for every role. Roles that are left out keep the group of the latest version.
+    #[serde(default)]
+    pub roles: BTreeMap<String, String>,
+    /// The group that decides escalations; the operators when nothing is given here or in the settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalations: Option<String>,
+    /// The hash of the draft you saw: refused when it has changed since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+}
+
+/// What a publication came to.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Published {
+    /// Whether this call created the version. Publishing the latest content again creates nothing and maps nothing.
+    pub created: bool,
+    /// The version that stands.
+    pub version: Version,
+    /// Doubtful things, such as groups that nobody of has been seen.
+    pub warnings: Vec<String>,
+}
+
+/// A published version. Its content never changes; its roles can be mapped anew.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Version {
+    /// The process's name.
+    pub process: String,
+    /// 1, 2, 3…
+    pub version: u32,
+    /// Its description.
+    pub description: String,
+    /// Content hash: SHA-256, lower-case hex.
+    pub hash: String,
+    /// Role name to group id.
+    pub roles: BTreeMap<String, String>,
+    /// The group that decides escalations; nothing for the operators.
+    pub escalations: Option<String>,
+    /// External systems that the work needs.
+    pub systems: Vec<String>,
+    /// When it was published (RFC 3339).
+    pub published_at: String,
+    /// Who published it.
+    pub published_by: String,
+    /// Whether the process is retired.
+    pub retired: bool,
+}
+
+/// A process and where it stands.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessItem {
+    /// Its name.
+    pub process: String,
+    /// Number of its latest version.
+    pub latest_version: u32,
+    /// Whether it is retired: not listed, not started; its runs go on.
+    pub retired: bool,
+}
+
+/// A page of processes.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ProcessPage {
+    /// The processes by name.
+    pub items: Vec<ProcessItem>,
+    /// Pass it as `after` for the next page; nothing on the last.
+    pub next: Option<String>,
+}
+
+/// A page of a process's versions.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionPage {
+    /// The process's name.
+    pub process: String,
+    /// Number of its latest version.
+    pub latest_version: u32,
+    /// Whether it is retired.
+    pub retired: bool,
+    /// Versions, the newest first.
+    pub items: Vec<Version>,
+    /// Pass it as `after` for the next page; nothing on the last.
+    pub next: Option<String>,
+}
+
+/// New groups for roles.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MapRequest {
+    /// Role name to group id. Roles that are left out keep theirs. Open work items keep the group they have.
+    pub roles: BTreeMap<String, String>,
+}
+
+/// Something that an operator did.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordItem {
+    /// When (RFC 3339).
+    pub at: String,
+    /// Who.
+    pub by: String,
+    /// `imported`, `published`, `mapped`, `retired` or `restored`.
+    pub what: String,
+    /// The process.
+    pub process: String,
+    /// The version, where there is one.
+    pub version: Option<u32>,
+    /// The content hash, where there is one.
+    pub hash: Option<String>,
+    /// The whole role map after it, where there is one.
+    pub roles: Option<BTreeMap<String, String>>,
+}
+
+/// A page of the record.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RecordPage {
+    /// The newest first.
+    pub items: Vec<RecordItem>,
+    /// Pass it as `after` for the next page; nothing on the last.
+    pub next: Option<String>,
+}
+
+/// How far to advance the test clock.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Advance {
+    /// A duration: digits and `s`, `m`, `h` or `d`, such as `10m`.
+    pub advance: String,
+}
+
+/// Where the test clock stands.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Standing {
+    /// The agreed time (RFC 3339), with everything due at it done.
+    pub now: String,
+}

@@ -1,0 +1,274 @@
+//! `quorate process`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::Method;
+use serde::Serialize;
+
+use super::client::{Client, Connection};
+use crate::admin::{Draft, DraftPage, MapRequest, ProcessPage, PublishRequest, Published, Version, VersionPage};
+
+/// Import, publish and look at processes, as a human operator.
+///
+///   quorate process import ./supplier-onboarding
+///   quorate process publish supplier-onboarding --role finance-approver=g_finance
+///   quorate process show supplier-onboarding
+///
+/// Exit status 0 when it worked; 1 with every issue on its own line when not.
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Process {
+    #[command(flatten)]
+    connection: Connection,
+    #[command(subcommand)]
+    command: ProcessCommand,
+}
+
+#[derive(Subcommand)]
+enum ProcessCommand {
+    /// Import a PROCESS.md, or the folder that holds it and bears its name, as a draft
+    Import {
+        /// Folder or file
+        #[arg(value_name = "FOLDER|FILE")]
+        path: PathBuf,
+    },
+    /// Publish the draft of a process
+    Publish {
+        /// The process
+        name: String,
+        /// Bind a role to a group; roles left out keep the group of the latest version
+        #[arg(long = "role", value_name = "ROLE=GROUP", value_parser = binding)]
+        roles: Vec<(String, String)>,
+        /// The group that decides escalations
+        #[arg(long, value_name = "GROUP")]
+        escalations: Option<String>,
+        /// Refuse when the draft no longer has this hash
+        #[arg(long, value_name = "HASH")]
+        hash: Option<String>,
+    },
+    /// List processes, or drafts
+    List {
+        /// Drafts instead
+        #[arg(long)]
+        drafts: bool,
+    },
+    /// Show a process with its versions
+    Show {
+        /// The process
+        name: String,
+        /// The file of one version, exactly as it was imported
+        #[arg(long, value_name = "VERSION")]
+        source: Option<u32>,
+        /// Its draft instead
+        #[arg(long, conflicts_with = "source")]
+        draft: bool,
+    },
+    /// Give roles of a published version other groups
+    Map {
+        /// The process
+        name: String,
+        /// The version
+        #[arg(long, value_name = "N")]
+        version: u32,
+        /// The new group of a role
+        #[arg(long = "role", value_name = "ROLE=GROUP", value_parser = binding, required = true)]
+        roles: Vec<(String, String)>,
+    },
+    /// Take a process out of the list: it cannot be started, its runs go on
+    Retire {
+        /// The process
+        name: String,
+    },
+    /// Bring a retired process back
+    Restore {
+        /// The process
+        name: String,
+    },
+}
+
+impl Process {
+    pub(super) async fn run(self) -> anyhow::Result<()> {
+        let client = self.connection.open()?;
+        let json = self.connection.json;
+        match self.command {
+            ProcessCommand::Import { path } => import(&client, &path, json).await,
+            ProcessCommand::Publish { name, roles, escalations, hash } => {
+                let request = PublishRequest { roles: map(roles), escalations, hash };
+                let path = format!("/processes/{}/publish", part(&name));
+                let published: Published = client.send(Method::POST, &path, serde_json::to_string(&request)?).await?;
+                tell(json, &published, tell_published)
+            }
+            ProcessCommand::List { drafts: true } => {
+                let page: DraftPage = client.get("/drafts?limit=100").await?;
+                tell(json, &page, tell_drafts)
+            }
+            ProcessCommand::List { drafts: false } => list(&client, json).await,
+            ProcessCommand::Show { name, source: Some(version), .. } => {
+                let path = format!("/processes/{}/versions/{version}/source", part(&name));
+                print!("{}", client.get_text(&path).await?);
+                Ok(())
+            }
+            ProcessCommand::Show { name, draft: true, .. } => {
+                let draft: Draft = client.get(&format!("/drafts/{}", part(&name))).await?;
+                tell(json, &draft, tell_draft)
+            }
+            ProcessCommand::Show { name, .. } => {
+                let page: VersionPage = client.get(&format!("/processes/{}?limit=100", part(&name))).await?;
+                tell(json, &page, tell_versions)
+            }
+            ProcessCommand::Map { name, version, roles } => {
+                let path = format!("/processes/{}/versions/{version}/roles", part(&name));
+                let body = serde_json::to_string(&MapRequest { roles: map(roles) })?;
+                let version: Version = client.send(Method::PUT, &path, body).await?;
+                tell(json, &version, tell_version)
+            }
+            ProcessCommand::Retire { name } => stand(&client, &name, "retire", json).await,
+            ProcessCommand::Restore { name } => stand(&client, &name, "restore", json).await,
+        }
+    }
+}
+
+async fn import(client: &Client, path: &Path, json: bool) -> anyhow::Result<()> {
+    let place = || path.display().to_string();
+    let (file, folder) = if path.is_dir() {
+        let whole = path.canonicalize().with_context(place)?;
+        let folder = whole.file_name().map(|name| name.to_string_lossy().into_owned());
+        for entry in std::fs::read_dir(&whole).with_context(place)? {
+            let name = entry?.file_name();
+            if name != "PROCESS.md" {
+                // PUB-WHO: other files are ignored with a warning.
+                eprintln!("warning: {} is ignored", name.to_string_lossy());
+            }
+        }
+        (whole.join("PROCESS.md"), folder)
+    } else {
+        (path.to_owned(), None)
+    };
+    let bytes = std::fs::read(&file).with_context(|| file.display().to_string())?;
+    // The server tells what is wrong with bytes that are no text; here they only need to arrive.
+    let text = String::from_utf8(bytes)
+        .map_err(|e| anyhow::anyhow!("file: not UTF-8 from byte {}", e.utf8_error().valid_up_to()))?;
+    let query = folder.map_or_else(String::new, |folder| format!("?folder={}", part(&folder)));
+    let draft: Draft = client.send(Method::POST, &format!("/drafts{query}"), text).await?;
+    tell(json, &draft, tell_draft)
+}
+
+/// All pages.
+async fn list(client: &Client, json: bool) -> anyhow::Result<()> {
+    let mut all = ProcessPage { items: Vec::new(), next: None };
+    loop {
+        let after = all.next.as_deref().map_or_else(String::new, |after| format!("&after={}", part(after)));
+        let page: ProcessPage = client.get(&format!("/processes?limit=100{after}")).await?;
+        all.items.extend(page.items);
+        all.next = page.next;
+        if all.next.is_none() {
+            break;
+        }
+    }
+    tell(json, &all, |all| {
+        for item in &all.items {
+            println!("{} {}{}", item.process, item.latest_version, if item.retired { " retired" } else { "" });
+        }
+    })
+}
+
+async fn stand(client: &Client, name: &str, verb: &str, json: bool) -> anyhow::Result<()> {
+    let page: VersionPage =
+        client.send(Method::POST, &format!("/processes/{}/{verb}", part(name)), String::new()).await?;
+    tell(json, &page, |page| println!("{} is {}", page.process, if page.retired { "retired" } else { "in use" }))
+}
+
+fn tell<T: Serialize>(json: bool, answer: &T, words: impl FnOnce(&T)) -> anyhow::Result<()> {
+    if json {
+        println!("{}", serde_json::to_string(answer)?);
+    } else {
+        words(answer);
+    }
+    Ok(())
+}
+
+fn tell_drafts(page: &DraftPage) {
+    for draft in &page.items {
+        println!("{} {}", draft.process, draft.hash);
+    }
+}
+
+fn tell_draft(draft: &Draft) {
+    println!("Draft of {} with content hash {}", draft.process, draft.hash);
+    for warning in &draft.warnings {
+        println!("warning: {warning}");
+    }
+    for lack in &draft.not_offered {
+        println!("cannot be published here: {lack}");
+    }
+    for system in &draft.systems {
+        println!("needs the system {system}");
+    }
+    match draft.latest_version {
+        Some(version) if draft.identical => println!("identical to version {version}"),
+        Some(version) => println!("differs from version {version}"),
+        None => println!("not published before"),
+    }
+    if let Some(difference) = &draft.difference {
+        print!("{difference}");
+    }
+    let roles = draft.roles.iter().map(|bind| {
+        let group = bind.group.as_deref().unwrap_or("GROUP");
+        format!(" --role {}={group}", bind.role)
+    });
+    println!("Next: quorate process publish {}{}", draft.process, roles.collect::<String>());
+}
+
+fn tell_published(published: &Published) {
+    let version = &published.version;
+    if published.created {
+        println!("{} version {} is published", version.process, version.version);
+    } else {
+        println!(
+            "{} version {} has this content already; nothing was created or mapped",
+            version.process, version.version
+        );
+    }
+    for warning in &published.warnings {
+        println!("warning: {warning}");
+    }
+    if version.retired {
+        println!("warning: {} is retired; bring it back with quorate process restore {0}", version.process);
+    }
+}
+
+fn tell_versions(page: &VersionPage) {
+    println!("{}{}", page.process, if page.retired { " (retired)" } else { "" });
+    page.items.iter().for_each(tell_version);
+}
+
+fn tell_version(version: &Version) {
+    println!("version {} of {} by {}", version.version, version.published_at, version.published_by);
+    println!("  hash {}", version.hash);
+    for (role, group) in &version.roles {
+        println!("  role {role} = {group}");
+    }
+    if let Some(group) = &version.escalations {
+        println!("  escalations {group}");
+    }
+    for system in &version.systems {
+        println!("  system {system}");
+    }
+}
+
+fn binding(text: &str) -> Result<(String, String), String> {
+    let (role, group) = text.split_once('=').ok_or("write ROLE=GROUP")?;
+    Ok((role.to_owned(), group.to_owned()))
+}
+
+fn map(roles: Vec<(String, String)>) -> BTreeMap<String, String> {
+    roles.into_iter().collect()
+}
+
+fn part(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}

@@ -1,0 +1,168 @@
+//! Settings of `quorate serve`: one YAML file (JSON is YAML too), over it `QUORATE_…` environment variables.
+//!
+//! Faults are told all at once, each with its place and its mend. No secret stands in the file: it names the environment
+//! variables that hold them. TLS is the reverse proxy's.
+
+mod check;
+mod environment;
+mod faults;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::auth::config::AuthConfig;
+pub use faults::Fault;
+
+/// The settings of a node.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Where the node keeps its data.
+    pub data_dir: PathBuf,
+    /// Where clients reach MCP and files.
+    pub listen: SocketAddr,
+    /// Where operators reach administration, health and metrics.
+    pub admin_listen: SocketAddr,
+    /// The address by which clients know this server; file urls begin with it.
+    pub public_url: String,
+    /// How many shards a new cluster gets. It cannot change later.
+    pub shards: u16,
+    /// How long a claim lasts, in seconds.
+    pub lease_s: u64,
+    /// The most bytes of run data (`limits.runDataBytes`).
+    pub run_data_bytes_max: u64,
+    /// The most bytes of one upload, decoded.
+    pub upload_bytes_max: u64,
+    /// How long a file url opens, in seconds.
+    pub file_url_ttl_s: u64,
+    /// Origins that browsers may call from. Empty: none.
+    pub allowed_origins: Vec<String>,
+    /// Host names this server answers to, besides that of `public_url`.
+    pub allowed_hosts: Vec<String>,
+    /// Group whose human members are operators; told of overdue steps, and decides escalations (OPERATOR, ESC-WHERE).
+    pub operator_group: String,
+    /// What is special about some organizations.
+    pub organizations: BTreeMap<String, Organization>,
+    /// Where notifications go.
+    pub notifications: Notifications,
+    /// What the node tells about itself.
+    pub log: Log,
+    /// Who issues tokens, and what they mean.
+    pub auth: AuthConfig,
+}
+
+/// What is special about an organization.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Organization {
+    /// Its groups. When declared, roles are bound to these only (ROLE-UNMAPPED).
+    pub groups: Option<BTreeSet<String>>,
+    /// Group that decides escalations of versions published without one; else the operators (ESC-WHERE).
+    pub escalation_group: Option<String>,
+}
+
+/// Where notifications go: to the webhook when there is one, else to the log.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Notifications {
+    /// Where they are posted.
+    pub webhook_url: Option<String>,
+    /// Name of the environment variable that holds the key of their signature.
+    pub secret_env: Option<String>,
+}
+
+/// What the node tells about itself.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Log {
+    /// For machines or for people.
+    pub format: LogFormat,
+    /// A filter of `tracing`, such as `info` or `info,quorate=debug`.
+    pub filter: String,
+}
+
+/// The form of log lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// One JSON object a line.
+    #[default]
+    Json,
+    /// For people.
+    Text,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { format: LogFormat::Json, filter: "info".to_owned() }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            data_dir: PathBuf::new(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            admin_listen: SocketAddr::from(([127, 0, 0, 1], 8081)),
+            public_url: String::new(),
+            shards: 8,
+            lease_s: 600,
+            run_data_bytes_max: 1024 * 1024,
+            upload_bytes_max: 10 * 1024 * 1024,
+            file_url_ttl_s: 15 * 60,
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            operator_group: "operators".to_owned(),
+            organizations: BTreeMap::new(),
+            notifications: Notifications::default(),
+            log: Log::default(),
+            auth: AuthConfig::default(),
+        }
+    }
+}
+
+/// What came of reading settings.
+#[derive(Debug)]
+pub struct Read {
+    /// The settings, when nothing is wrong with them.
+    pub config: Option<Config>,
+    /// Everything wrong with them.
+    pub faults: Vec<Fault>,
+    /// Doubtful things.
+    pub warnings: Vec<Fault>,
+}
+
+impl Config {
+    /// Reads the file, if one is given, lays the environment over it, and checks everything.
+    pub fn read(file: Option<&Path>, environment: &BTreeMap<String, String>) -> Read {
+        let mut read = Read { config: None, faults: Vec::new(), warnings: Vec::new() };
+        let mut tree = match file.map_or(Ok(faults::empty()), faults::parse_file) {
+            Ok(tree) => tree,
+            // Nothing else can be said of a file that cannot be read.
+            Err(fault) => {
+                read.faults.push(fault);
+                return read;
+            }
+        };
+        environment::lay_over(&mut tree, environment, &mut read);
+        let (config, mut shape) = faults::shape::<Config>(tree);
+        if let Some(config) = config {
+            // Where the shape is wrong, what the value says is beside the point.
+            let said = |fault: &Fault| shape.iter().any(|s| fault.is_within(s));
+            let meaning = config.faults(environment).into_iter().filter(|fault| !said(fault));
+            read.faults.extend(meaning);
+            read.warnings.extend(config.warnings());
+            if read.faults.is_empty() && shape.is_empty() {
+                read.config = Some(config);
+            }
+        }
+        read.faults.append(&mut shape);
+        read.faults.sort_by(|a, b| a.place.cmp(&b.place));
+        read
+    }
+}
