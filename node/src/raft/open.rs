@@ -163,6 +163,9 @@ fn config(options: &Options) -> Config {
         // Entries can be large (uploads): few of them at once keep a request to a peer small.
         max_payload_entries: 64,
         enable_pre_vote: Some(true),
+        // A leader that restarts must be elected again: its state may be behind what it answered (only the log is flushed
+        // before an answer), and only the first entry of a new term tells a read how far it must be.
+        enable_leader_restore: Some(false),
         ..Config::default()
     }
 }
