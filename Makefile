@@ -1,7 +1,7 @@
 # Targets are short names for scripts; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test lint bench faults scenario-gaps
+.PHONY: help setup dev test lint bench faults sim scenario-gaps
 
 # Bounds the long targets, in seconds.
 LIMIT_S ?= 60
@@ -31,3 +31,6 @@ bench: setup ## Figures of a release build, beside this disk's own; the last lin
 faults: setup ## Kill a loaded server ten times in LIMIT_S and check every promise; the last line is JSON
 	@. scripts/env && cargo build --locked --release -p quorate -p quorate-load && \
 	  "$$CARGO_TARGET_DIR/release/quorate-faults" --binary "$$CARGO_TARGET_DIR/release/quorate" --seconds $(LIMIT_S)
+
+sim: setup ## Simulate three nodes with crashes, seed by seed, for LIMIT_S or SEEDS; the last line is JSON
+	@LIMIT_S=$(LIMIT_S) SEEDS=$(SEEDS) simtests/run
