@@ -7,7 +7,6 @@ use agentprocess::Document;
 
 use crate::json::text;
 use crate::player::{Player, Taste};
-use crate::schemas::Schemas;
 use crate::world::World;
 
 /// Names and texts of the fixtures, or nothing, said aloud.
@@ -32,7 +31,6 @@ fn fixtures() -> Vec<(String, PathBuf, String)> {
 
 /// D/V-34: eleven fixtures publish and run to an end; vendor-check is refused while no evaluator is configured (D/O-02).
 pub fn play_all(world: &dyn World) {
-    let schemas = Schemas::load();
     for (name, _, source) in fixtures() {
         let published = world.publish("A", &source, &|_| "g_rev".to_owned());
         if name == "vendor-check" {
@@ -44,7 +42,7 @@ pub fn play_all(world: &dyn World) {
         let document = Document::read(source.as_bytes()).unwrap_or_else(|issues| panic!("{name}: {issues:?}"));
         assert_eq!(published, crate::world::Published { version: 1, hash: document.hash.clone() }, "{name}");
         for taste in [Taste::First, Taste::Last] {
-            let mut player = Player { world, schemas: &schemas, taste, writes: 0, name: name.clone() };
+            let mut player = Player { world, taste, writes: 0, name: name.clone() };
             let view = player.play(&document.process).unwrap_or_else(|e| panic!("{name}, {taste:?}: {e}"));
             assert_eq!(text(&view, "run.state"), "ended", "{name}: {view}");
             assert_eq!(text(&view, "run.ended.by"), "server", "{name}: {view}");

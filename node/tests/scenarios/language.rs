@@ -18,7 +18,6 @@ use goldenscript::{Command, Context};
 use crate::args::Args;
 use crate::json::{at, object, text};
 use crate::names::{Names, span};
-use crate::schemas::Schemas;
 use crate::show;
 use crate::world::World;
 
@@ -36,7 +35,6 @@ struct Made {
 /// One file being run against one world.
 pub struct Script<'w> {
     world: &'w dyn World,
-    schemas: &'w Schemas,
     names: Names,
     /// How many scenarios the file has begun; ends process names and request ids, so that none meets another's.
     scenario: u32,
@@ -58,7 +56,7 @@ pub struct Script<'w> {
 
 impl<'w> Script<'w> {
     /// A script at its beginning.
-    pub fn new(world: &'w dyn World, schemas: &'w Schemas) -> Self {
+    pub fn new(world: &'w dyn World) -> Self {
         let mut names = Names::default();
         for (actor, ..) in crate::world::ACTORS {
             names.identities.insert(world.identity(actor), (*actor).to_owned());
@@ -67,7 +65,6 @@ impl<'w> Script<'w> {
         names.cap = at(&described, "data.limits.runDataBytes").and_then(Value::as_u64).unwrap_or(0);
         let mut script = Self {
             world,
-            schemas,
             names,
             scenario: 0,
             requests: 0,

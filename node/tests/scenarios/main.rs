@@ -1,6 +1,6 @@
 //! Runs the files of `scenarios/` against servers of several kinds.
 //!
-//! `UPDATE_GOLDENFILES=1 cargo test -p quorate --test scenarios memory` fills in what a file does not yet expect; every
+//! `UPDATE_GOLDENFILES=1 cargo test -p quorate --test scenarios in_memory` fills in what a file does not yet expect; every
 //! line of it is to be read against the scenario before it is kept.
 #![allow(
     clippy::unwrap_used,
@@ -12,14 +12,18 @@
 )]
 
 mod args;
+mod envelope;
 mod fixtures;
 mod json;
 mod language;
+#[cfg(all(feature = "http", feature = "rocks"))]
+mod mcp;
 mod memory;
 mod names;
 mod player;
 mod races;
-mod schemas;
+#[path = "../support/results.rs"]
+mod results;
 mod show;
 mod sketch;
 mod world;
@@ -27,7 +31,6 @@ mod world;
 use std::path::{Path, PathBuf};
 
 use language::Script;
-use schemas::Schemas;
 use world::{Settings, World};
 
 fn folder() -> PathBuf {
@@ -51,8 +54,7 @@ fn header(name: &str) -> (Settings, Option<String>) {
 }
 
 fn play(world: &dyn World, name: &str) {
-    let schemas = Schemas::load();
-    let mut script = Script::new(world, &schemas);
+    let mut script = Script::new(world);
     let path = folder().join(format!("{name}.txt"));
     goldenscript::run(&mut script, &path).unwrap_or_else(|e| panic!("scenarios/{name}.txt: {e}"));
 }
@@ -86,6 +88,39 @@ macro_rules! files {
             #[test]
             fn fixtures_run_to_an_end() {
                 fixtures::play_all(&memory::MemoryWorld::new(Settings::default()));
+            }
+        }
+
+        #[cfg(all(feature = "http", feature = "rocks"))]
+        mod over_mcp {
+            use super::*;
+            $(#[test]
+            fn $test() {
+                let (settings, memory_only) = header($name);
+                match memory_only {
+                    Some(reason) => eprintln!("skipped: scenarios/{}.txt is for memory only: {reason}", $name),
+                    None => play(&mcp::McpWorld::new($name, settings), $name),
+                }
+            })*
+
+            /// D/S-12: a caller without credentials gets no answer of a tool, but 401 (AUTH-401).
+            #[test]
+            fn nobody_is_refused() {
+                let refused = mcp::McpWorld::new("nobody", Settings::default()).post("nobody", "describe", "{}").unwrap();
+                assert_eq!(refused.0, 401, "{refused:?}");
+            }
+
+            #[test]
+            fn races() {
+                let world = mcp::McpWorld::new("races", Settings::default());
+                races::claims(&world);
+                races::decisions(&world);
+                races::twins(&world);
+            }
+
+            #[test]
+            fn fixtures_run_to_an_end() {
+                fixtures::play_all(&mcp::McpWorld::new("fixtures", Settings::default()));
             }
         }
     };

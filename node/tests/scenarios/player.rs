@@ -5,8 +5,8 @@ use agentprocess::time::Span;
 use agentprocess::{Process, StepKind};
 
 use crate::args::base64;
+use crate::envelope;
 use crate::json::{at, list, parse, text};
-use crate::schemas::Schemas;
 use crate::world::World;
 
 /// Which of several routes the player takes.
@@ -22,8 +22,6 @@ pub enum Taste {
 pub struct Player<'w> {
     /// Where it plays.
     pub world: &'w dyn World,
-    /// Checks every answer.
-    pub schemas: &'w Schemas,
     /// Which way it goes.
     pub taste: Taste,
     /// Writes made so far, for request ids.
@@ -174,7 +172,7 @@ impl Player<'_> {
 
     fn call(&self, actor: &str, tool: &str, arguments: Object) -> Result<Value, String> {
         let envelope = self.world.call(actor, tool, &Value::Object(arguments))?;
-        self.schemas.check(tool, &envelope)?;
+        envelope::check(tool, &envelope)?;
         at(&envelope, "data").cloned().ok_or_else(|| format!("{tool} by {actor}: {envelope}"))
     }
 }

@@ -6,6 +6,7 @@ use agentprocess::json::{Object, Value};
 
 use super::{Made, Said, Script};
 use crate::args::Args;
+use crate::envelope;
 use crate::json::{at, object, text};
 use crate::show;
 
@@ -39,7 +40,7 @@ impl Script<'_> {
     /// Calls, checks what every answer must keep, and learns from it.
     pub(super) fn perform(&mut self, actor: &str, tool: &str, arguments: &Object) -> Result<Value, Box<dyn Error>> {
         let envelope = self.world.call(actor, tool, &Value::Object(arguments.clone()))?;
-        self.schemas.check(tool, &envelope)?;
+        envelope::check(tool, &envelope)?;
         if tool != "claim" && tool != "renew" {
             let sent = envelope.to_string();
             if let Some(token) = self.names.all('T').find(|token| sent.contains(*token)) {
