@@ -5,7 +5,8 @@ use std::sync::Arc;
 use agentprocess::time::Span;
 use axum::Json;
 use axum::extract::State;
-use quorate_proto::Code;
+use quorate_proto::shard::ShardCommand;
+use quorate_proto::{Code, Command, GroupId};
 
 use super::Office;
 use super::error::Fault;
@@ -36,6 +37,11 @@ pub(super) async fn advance(
     let span = span(&request.advance)
         .ok_or_else(|| Fault::new(Code::Invalid, "advance: write digits and s, m, h or d, such as 10m"))?;
     let now = clock.advance(span);
+    // Committed, so that every group agrees on it and a restart goes on from it; then until nothing is due.
+    for shard in 0..office.reach.shards() {
+        let tick = Command::Shard(ShardCommand::Tick { run: None });
+        office.reach.propose(GroupId::Shard(shard), tick).await??;
+    }
     office.reach.settle().await?;
     Ok(Json(Standing { now: now.to_string() }))
 }
