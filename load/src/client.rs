@@ -24,6 +24,13 @@ pub struct Client {
     token: String,
 }
 
+/// The HTTP client that all identities share, so that connections are.
+pub fn http(connections: usize) -> Result<reqwest::Client, reqwest::Error> {
+    // Fails when one is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().pool_max_idle_per_host(connections).build()
+}
+
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Client {

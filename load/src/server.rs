@@ -58,7 +58,8 @@ impl Server {
         let Ok(dev) = self.dev() else { return false };
         let Some(admin) = dev["admin"][0].as_str() else { return false };
         let url = format!("{}/readyz", admin.trim_end_matches('/'));
-        matches!(reqwest::get(url).await, Ok(r) if r.status().is_success())
+        let Ok(http) = crate::client::http(1) else { return false };
+        matches!(http.get(url).send().await, Ok(r) if r.status().is_success())
     }
 
     /// SIGKILL, and the wait for its end.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use quorate_load::Error;
 use quorate_load::agent::{PROCESS, PROCESS_TEXT, request_id};
-use quorate_load::client::{Answer, Client};
+use quorate_load::client::{Answer, Client, http};
 use quorate_load::server::Server;
 use quorate_load::stats::percentile_ms;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ async fn run(options: &Options, data: &Path) -> Result<Value, Error> {
     let file = data.join("load-test.md");
     std::fs::write(&file, PROCESS_TEXT)?;
     server.publish(&file, PROCESS)?;
-    let http = reqwest::Client::builder().pool_max_idle_per_host(64).build()?;
+    let http = http(64)?;
     let clients = (0..64)
         .map(|n| Ok(Client::new(http.clone(), server.mcp(), server.agent_token(&format!("load-{n}"))?)))
         .collect::<Result<Vec<_>, Error>>()?;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use quorate_load::Error;
 use quorate_load::agent::{Agent, PROCESS, PROCESS_TEXT};
 use quorate_load::check::check;
-use quorate_load::client::Client;
+use quorate_load::client::{Client, http};
 use quorate_load::history::History;
 use quorate_load::server::Server;
 use rand::RngExt;
@@ -73,7 +73,7 @@ async fn run(options: &Options, data: &std::path::Path) -> Result<usize, Error> 
     let file = data.join("load-test.md");
     std::fs::write(&file, PROCESS_TEXT)?;
     server.publish(&file, PROCESS)?;
-    let http = reqwest::Client::builder().pool_max_idle_per_host(options.agents).build()?;
+    let http = http(options.agents)?;
     let clients = (0..options.agents)
         .map(|n| Ok(Client::new(http.clone(), server.mcp(), server.agent_token(&format!("load-{n}"))?)))
         .collect::<Result<Vec<_>, Error>>()?;
