@@ -34,3 +34,10 @@ faults: setup ## Kill a loaded server ten times in LIMIT_S and check every promi
 
 sim: setup ## Simulate three nodes with crashes, seed by seed, for LIMIT_S or SEEDS; the last line is JSON
 	@LIMIT_S=$(LIMIT_S) SEEDS=$(SEEDS) simtests/run
+
+faults-proof: setup ## The same on a server that answers before its flush: fails unless the harness finds violations
+	@. scripts/env && cargo build --locked -p quorate-load && cargo build --locked -p quorate --features late-flush && \
+	  scripts/faults-proof "$$CARGO_TARGET_DIR/debug/quorate-faults" "$$CARGO_TARGET_DIR/debug/quorate"
+
+fuzz: ## Fuzz each target for LIMIT_S seconds (needs a nightly compiler and cargo-fuzz)
+	@. scripts/env && scripts/fuzz $(LIMIT_S)
