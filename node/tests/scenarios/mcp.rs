@@ -17,7 +17,7 @@ use crate::json::{at, list, parse, text};
 use crate::world::{ACTORS, Published, Settings, World};
 
 /// How long nothing must arrive before all notifications are taken to have come: the outbox is looked at twice a second.
-const QUIET: Duration = Duration::from_millis(1200);
+const QUIET: Duration = Duration::from_secs(2);
 
 /// A server of its own, in its own process and folder.
 pub struct McpWorld {
@@ -35,7 +35,7 @@ pub struct McpWorld {
 impl McpWorld {
     /// Starts a server; `name` makes its folder.
     pub fn new(name: &str, settings: Settings) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scenarios-{name}"));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scenarios-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
         let received = Arc::new(Mutex::new(Vec::new()));
