@@ -1,7 +1,7 @@
 # Targets are short names for scripts; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test lint bench faults sim scenario-gaps
+.PHONY: help setup dev test lint bench faults faults-proof sim fuzz scenario-gaps
 
 # Bounds the long targets, in seconds.
 LIMIT_S ?= 60
@@ -32,12 +32,12 @@ faults: setup ## Kill a loaded server ten times in LIMIT_S and check every promi
 	@. scripts/env && cargo build --locked --release -p quorate -p quorate-load && \
 	  "$$CARGO_TARGET_DIR/release/quorate-faults" --binary "$$CARGO_TARGET_DIR/release/quorate" --seconds $(LIMIT_S)
 
-sim: setup ## Simulate three nodes with crashes, seed by seed, for LIMIT_S or SEEDS; the last line is JSON
-	@LIMIT_S=$(LIMIT_S) SEEDS=$(SEEDS) simtests/run
-
-faults-proof: setup ## The same on a server that answers before its flush: fails unless the harness finds violations
+faults-proof: setup ## make faults on a server that answers before its flush: fails unless the harness finds violations
 	@. scripts/env && cargo build --locked -p quorate-load && cargo build --locked -p quorate --features late-flush && \
 	  scripts/faults-proof "$$CARGO_TARGET_DIR/debug/quorate-faults" "$$CARGO_TARGET_DIR/debug/quorate"
+
+sim: setup ## Simulate three nodes with crashes, seed by seed, for LIMIT_S or SEEDS; the last line is JSON
+	@LIMIT_S=$(LIMIT_S) SEEDS=$(SEEDS) simtests/run
 
 fuzz: ## Fuzz each target for LIMIT_S seconds (needs a nightly compiler and cargo-fuzz)
 	@. scripts/env && scripts/fuzz $(LIMIT_S)
