@@ -10,6 +10,7 @@ mod process;
 mod serve;
 mod signal;
 mod token;
+mod words;
 
 use std::process::ExitCode;
 

@@ -7,9 +7,9 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Method;
-use serde::Serialize;
 
 use super::client::{Client, Connection};
+use super::words::{tell, tell_draft, tell_drafts, tell_published, tell_version, tell_versions};
 use crate::admin::{Draft, DraftPage, MapRequest, ProcessPage, PublishRequest, Published, Version, VersionPage};
 
 /// Import, publish and look at processes, as a human operator.
@@ -180,84 +180,6 @@ async fn stand(client: &Client, name: &str, verb: &str, json: bool) -> anyhow::R
     let page: VersionPage =
         client.send(Method::POST, &format!("/processes/{}/{verb}", part(name)), String::new()).await?;
     tell(json, &page, |page| println!("{} is {}", page.process, if page.retired { "retired" } else { "in use" }))
-}
-
-fn tell<T: Serialize>(json: bool, answer: &T, words: impl FnOnce(&T)) -> anyhow::Result<()> {
-    if json {
-        println!("{}", serde_json::to_string(answer)?);
-    } else {
-        words(answer);
-    }
-    Ok(())
-}
-
-fn tell_drafts(page: &DraftPage) {
-    for draft in &page.items {
-        println!("{} {}", draft.process, draft.hash);
-    }
-}
-
-fn tell_draft(draft: &Draft) {
-    println!("Draft of {} with content hash {}", draft.process, draft.hash);
-    for warning in &draft.warnings {
-        println!("warning: {warning}");
-    }
-    for lack in &draft.not_offered {
-        println!("cannot be published here: {lack}");
-    }
-    for system in &draft.systems {
-        println!("needs the system {system}");
-    }
-    match draft.latest_version {
-        Some(version) if draft.identical => println!("identical to version {version}"),
-        Some(version) => println!("differs from version {version}"),
-        None => println!("not published before"),
-    }
-    if let Some(difference) = &draft.difference {
-        print!("{difference}");
-    }
-    let roles = draft.roles.iter().map(|bind| {
-        let group = bind.group.as_deref().unwrap_or("GROUP");
-        format!(" --role {}={group}", bind.role)
-    });
-    println!("Next: quorate process publish {}{}", draft.process, roles.collect::<String>());
-}
-
-fn tell_published(published: &Published) {
-    let version = &published.version;
-    if published.created {
-        println!("{} version {} is published", version.process, version.version);
-    } else {
-        println!(
-            "{} version {} has this content already; nothing was created or mapped",
-            version.process, version.version
-        );
-    }
-    for warning in &published.warnings {
-        println!("warning: {warning}");
-    }
-    if version.retired {
-        println!("warning: {} is retired; bring it back with quorate process restore {0}", version.process);
-    }
-}
-
-fn tell_versions(page: &VersionPage) {
-    println!("{}{}", page.process, if page.retired { " (retired)" } else { "" });
-    page.items.iter().for_each(tell_version);
-}
-
-fn tell_version(version: &Version) {
-    println!("version {} of {} by {}", version.version, version.published_at, version.published_by);
-    println!("  hash {}", version.hash);
-    for (role, group) in &version.roles {
-        println!("  role {role} = {group}");
-    }
-    if let Some(group) = &version.escalations {
-        println!("  escalations {group}");
-    }
-    for system in &version.systems {
-        println!("  system {system}");
-    }
 }
 
 fn binding(text: &str) -> Result<(String, String), String> {
