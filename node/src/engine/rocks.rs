@@ -50,10 +50,14 @@ impl Rocks {
         })?;
         let database = Arc::new(RwLock::new(Some(Arc::new(opened))));
         let (calls, waiting) = channel();
+        #[cfg(not(feature = "late-flush"))]
+        let flush = flush_all;
+        #[cfg(feature = "late-flush")]
+        let flush = flush_late;
         let shared = Arc::clone(&database);
         let thread = std::thread::Builder::new()
             .name("flush".to_owned())
-            .spawn(move || flush_all(&shared, &waiting))
+            .spawn(move || flush(&shared, &waiting))
             .map_err(|e| EngineError::Failed(format!("cannot start the flushing thread: {e}")))?;
         Ok(Self { database, flushes: Mutex::new(Some(calls)), flusher: Mutex::new(Some(thread)) })
     }
@@ -65,25 +69,38 @@ impl Rocks {
 }
 
 /// Flushes for all who wait, until the engine is closed.
+#[cfg_attr(feature = "late-flush", expect(dead_code, reason = "this build is late on purpose"))]
 fn flush_all(database: &RwLock<Option<Arc<DB>>>, waiting: &Receiver<Flushed>) {
     while let Ok(first) = waiting.recv() {
         // Whoever asks from here on may have written after the flush began, and waits for the next.
         let all: Vec<_> = std::iter::once(first).chain(waiting.try_iter()).collect();
-        let held = database.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let flush = || match held {
-            Some(database) => database.flush_wal(true).map_err(failed),
-            None => Err(EngineError::Closed),
-        };
-        if cfg!(feature = "late-flush") {
-            all.into_iter().for_each(|done| done(Ok(())));
-            std::thread::sleep(std::time::Duration::from_millis(300));
-            // Too late to tell anyone: that is the fault.
-            let _ = flush();
-            continue;
-        }
-        let result = flush();
+        let result = flush_now(database);
         for done in all {
             done(result.clone());
+        }
+    }
+}
+
+fn flush_now(database: &RwLock<Option<Arc<DB>>>) -> Result<(), EngineError> {
+    let held = database.read().unwrap_or_else(PoisonError::into_inner).clone();
+    held.ok_or(EngineError::Closed)?.flush_wal(true).map_err(failed)
+}
+
+/// Tells everyone at once and flushes some time later: the fault that the harness must find.
+#[cfg(feature = "late-flush")]
+fn flush_late(database: &RwLock<Option<Arc<DB>>>, waiting: &Receiver<Flushed>) {
+    use std::sync::mpsc::RecvTimeoutError;
+    const LATE: std::time::Duration = std::time::Duration::from_millis(300);
+    let mut flush_at = std::time::Instant::now() + LATE;
+    loop {
+        match waiting.recv_timeout(flush_at.saturating_duration_since(std::time::Instant::now())) {
+            Ok(done) => done(Ok(())),
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {
+                // Too late to tell anyone how it went.
+                let _ = flush_now(database);
+                flush_at = std::time::Instant::now() + LATE;
+            }
         }
     }
 }
