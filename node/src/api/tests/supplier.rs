@@ -50,10 +50,10 @@ fn the_supplier_process_runs_to_its_end() {
 
     // Finance rejects; the agent does it again, escalates once, and an operator sends it back.
     decide(&world, "fin", "rejected", r#","note":"Which lists?""#, "d1");
-    let token = text(&world.ok("a2", "claim", &claim.replace("c1", "c2")), "token");
+    let token = text(&world.ok("a2", "claim", &claim.replace("\"c1\"", "\"c2\"")), "token");
     world.ok("a2", "escalate", &format!(r#"{{"token":"{token}","note":"stuck","requestId":"e1"}}"#));
     decide(&world, "olga", "returned", r#","note":"Use form B.""#, "d2");
-    let again = world.ok("a2", "claim", &claim.replace("c1", "c3"));
+    let again = world.ok("a2", "claim", &claim.replace("\"c1\"", "\"c3\""));
     assert_eq!(text(&again, "handoff.returned.note"), "Use form B.");
     assert!(text(&again, "data.steps.check_vendor.history.0.evidence.0.url").contains("/files/f_"));
     world.ok("a2", "submit", &submit(&item, "w2", &text(&again, "token")));
