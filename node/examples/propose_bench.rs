@@ -14,6 +14,7 @@ use quorate::groups::Groups;
 use quorate::raft::RaftGroups;
 use quorate_proto::shard::ShardCommand;
 use quorate_proto::{Command, FileId, GroupId, Unique};
+use quorate_statemachine::shard::read::file_chunk;
 
 /// Bytes of each proposal's row.
 const ROW_BYTES: usize = 512;
@@ -32,6 +33,8 @@ async fn main() {
         let groups = RaftGroups::open(&store, shards, clock).await.unwrap();
         let (rate, mean) = propose(&groups, shards, proposers, time).await;
         println!("{shards} shards, {proposers} proposers: {rate:.0} proposals/s, {mean:.2} ms each");
+        let rate = read(&groups, shards, proposers, time).await;
+        println!("{shards} shards, {proposers} readers: {rate:.0} reads/s behind a barrier");
         groups.shutdown().await;
     }
     drop(std::fs::remove_dir_all(&folder));
@@ -72,4 +75,27 @@ async fn propose(groups: &Arc<RaftGroups>, shards: u16, proposers: u16, time: Du
     }
     let (count, spent) = (f64::from(count.load(Ordering::Relaxed)), start.elapsed().as_secs_f64());
     (count / spent, spent * 1000.0 * f64::from(proposers) / count)
+}
+
+async fn read(groups: &Arc<RaftGroups>, shards: u16, readers: u16, time: Duration) -> f64 {
+    let count = Arc::new(AtomicU32::new(0));
+    let start = Instant::now();
+    let task = |reader: u16| {
+        let (groups, count) = (Arc::clone(groups), Arc::clone(&count));
+        tokio::spawn(async move {
+            let file = FileId(Unique { shard: reader % shards, random: [0; 10] });
+            while start.elapsed() < time {
+                groups
+                    .read(GroupId::Shard(reader % shards), move |rows, _| file_chunk(rows, file, 0))
+                    .await
+                    .unwrap()
+                    .unwrap();
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    };
+    for task in (0..readers).map(task).collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    f64::from(count.load(Ordering::Relaxed)) / start.elapsed().as_secs_f64()
 }

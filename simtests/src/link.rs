@@ -137,7 +137,7 @@ pub(crate) async fn serve(groups: Arc<RaftGroups>) -> io::Result<()> {
 async fn serve_one(groups: Arc<RaftGroups>, stream: TcpStream) {
     let (mut reader, mut writer) = tokio::io::split(stream);
     let (responses, mut waiting) = mpsc::channel::<Frame>(FRAMES_MAX);
-    let writing = tokio::spawn(async move {
+    let writer_task = tokio::spawn(async move {
         while let Some(frame) = waiting.recv().await {
             if write(&mut writer, &frame).await.is_err() {
                 break;
@@ -151,7 +151,7 @@ async fn serve_one(groups: Arc<RaftGroups>, stream: TcpStream) {
             drop(responses.send(Frame { number, group: None, bytes }).await);
         });
     }
-    writing.abort();
+    writer_task.abort();
 }
 
 async fn write(stream: &mut (impl AsyncWrite + Unpin), frame: &Frame) -> io::Result<()> {

@@ -13,6 +13,8 @@ pub mod keys;
 pub mod memory;
 #[cfg(feature = "rocks")]
 pub mod rocks;
+#[cfg(feature = "rocks")]
+mod rocks_options;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -56,6 +58,16 @@ impl Batch {
     /// Removes `key`.
     pub fn delete(&mut self, family: Family, key: Vec<u8>) {
         self.0.push(Change::Delete(family, key));
+    }
+
+    /// About how much it writes, in bytes.
+    pub fn bytes(&self) -> u64 {
+        let bytes = |change: &Change| match change {
+            Change::Put(_, key, value) => key.len() + value.len(),
+            Change::Delete(_, key) => key.len(),
+            Change::DeleteRange(_, range) => range.start.len() + range.end.len(),
+        };
+        self.0.iter().map(bytes).map(|bytes| bytes as u64).sum()
     }
 
     /// Removes all keys of `range`.

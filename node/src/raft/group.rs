@@ -1,9 +1,11 @@
 //! One replica of one group, asked as the leader it may or may not be.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use agentprocess::time::Timestamp;
 use openraft::ReadPolicy;
+use openraft::async_runtime::watch::WatchReceiver as _;
 use openraft::errors::{ClientWriteError, Fatal, LinearizableReadError, RaftError};
 use quorate_proto::{Entry, GroupId, Outcome, codec};
 use quorate_statemachine::catalog::keys::Key as CatalogKey;
@@ -27,16 +29,21 @@ pub(super) struct Group {
     pub(super) state: State,
     /// The snapshot that is arriving, if one is.
     pub(super) staging: Mutex<Option<Staging>>,
+    /// How much may be written before the log is made shorter, in bytes.
+    pub(super) log_bytes_max: u64,
+    /// Where the state was when the log was last made shorter for its size.
+    pub(super) trimmed: AtomicU64,
 }
 
 impl Group {
     /// Proposes here.
     pub(super) async fn propose(&self, entry: Entry) -> Attempt<Outcome> {
         match self.raft.client_write(Proposal(entry)).await {
-            Ok(written) => match written.data {
-                Some(outcome) => Attempt::Done(outcome),
-                None => Attempt::Unknown(format!("{} answered nothing", name(self.id))),
-            },
+            Ok(written) => {
+                self.trim().await;
+                let nothing = || Attempt::Unknown(format!("{} answered nothing", name(self.id)));
+                written.data.map_or_else(nothing, Attempt::Done)
+            }
             // Refused before it was appended.
             Err(RaftError::APIError(ClientWriteError::ForwardToLeader(to))) => Attempt::Again(to.leader_id),
             Err(RaftError::APIError(
@@ -46,6 +53,20 @@ impl Group {
             )) => Attempt::Unknown(e.to_string()),
             Err(RaftError::Fatal(e)) => Attempt::Unknown(self.stopped(&e)),
         }
+    }
+
+    /// Makes the log shorter when its entries are large (uploads): the count of entries alone would let it grow. A
+    /// snapshot of now, and away with what lies behind the one before.
+    pub(super) async fn trim(&self) {
+        if self.watch.written.load(Ordering::Relaxed) < self.log_bytes_max {
+            return;
+        }
+        self.watch.written.store(0, Ordering::Relaxed);
+        let now = self.raft.metrics().borrow_watched().last_applied.map_or(0, |last| last.index());
+        let before = self.trimmed.swap(now, Ordering::Relaxed);
+        // Failing means that the group does not run, which is told elsewhere.
+        drop(self.raft.trigger().snapshot().await);
+        drop(self.raft.trigger().purge_log(before).await);
     }
 
     /// Confirms that this replica leads. Openraft confirms all reads that wait with one round.

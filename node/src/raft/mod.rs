@@ -14,6 +14,8 @@ mod rows;
 mod serve;
 #[cfg(madsim)]
 mod simulated;
+#[cfg(madsim)]
+mod simulated_watch;
 mod snapshot;
 mod state;
 #[cfg(all(test, not(madsim)))]

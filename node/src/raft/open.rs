@@ -1,6 +1,7 @@
 //! Opening: what the store is, the groups' start, and the one founding of each group.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ use crate::engine::{Batch, Engine, EngineError, Family, flush};
 const FORMAT: u32 = 1;
 /// Entries after a snapshot before the next, in entries.
 const SNAPSHOT_ENTRIES: u64 = 4096;
+/// How much a group writes before its log is made shorter, in bytes.
+const LOG_BYTES_MAX: u64 = 64 << 20;
 /// How long one voter may take to lead its groups at the start.
 const START_LIMIT: Duration = Duration::from_secs(30);
 /// How long a call may take unless [`Options`] say otherwise.
@@ -49,13 +52,25 @@ pub struct Options {
     /// Entries after a snapshot before the next, in entries. A quarter of it stays in the log behind a snapshot, for
     /// followers that are a little behind.
     pub snapshot_entries: u64,
+    /// How much a group may write before its log is made shorter whatever its number of entries, in bytes.
+    pub log_bytes_max: u64,
 }
 
 impl Options {
     /// A node alone.
     pub fn alone(shards: u16, clock: Arc<Clock>, engine: Arc<dyn Engine>) -> Self {
         let (members, transport) = (BTreeSet::from([1]), Arc::new(super::NoPeers));
-        Self { node: 1, members, shards, clock, engine, transport, budget: BUDGET, snapshot_entries: SNAPSHOT_ENTRIES }
+        Self {
+            node: 1,
+            members,
+            shards,
+            clock,
+            engine,
+            transport,
+            budget: BUDGET,
+            snapshot_entries: SNAPSHOT_ENTRIES,
+            log_bytes_max: LOG_BYTES_MAX,
+        }
     }
 }
 
@@ -180,7 +195,8 @@ async fn open_group(options: &Options, machine: &Machine, id: GroupId) -> Result
     let config = config(options).validate().map_err(|e| bad(e.to_string()))?;
     let raft = Raft::new(options.node, Arc::new(config), peers, log, state.clone()).await;
     let raft = raft.map_err(|e| bad(e.to_string()))?;
-    Ok(Group { id, raft, watch, state, staging: Mutex::new(None) })
+    let (staging, trimmed, log_bytes_max) = (Mutex::new(None), AtomicU64::new(0), options.log_bytes_max);
+    Ok(Group { id, raft, watch, state, staging, log_bytes_max, trimmed })
 }
 
 /// Founds a group that never was: its members go into its log. All members may do it, with the same entry.

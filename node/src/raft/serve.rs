@@ -26,6 +26,7 @@ impl RaftGroups {
         let raft = &group.raft;
         match request {
             Request::Append(append) => {
+                group.trim().await;
                 raft.append_entries(append).await.map_or_else(|e| Response::Failed(e.to_string()), Response::Append)
             }
             Request::Vote(vote) => {

@@ -1,7 +1,7 @@
 //! The state of one group: applies committed entries and writes what they change in one batch with how far they go.
 
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use futures_util::{Stream, StreamExt};
@@ -38,6 +38,8 @@ pub(crate) struct State {
 pub(super) struct Watch {
     /// The generation that was used last, by the state or for a snapshot that arrives.
     generation: AtomicU32,
+    /// How much was written since the log was last made shorter for its size, in bytes.
+    pub(super) written: AtomicU64,
     /// Told after each batch. One waits: the timers.
     pub(super) changed: Notify,
     /// Why the replica stopped, once it did.
@@ -85,6 +87,7 @@ impl State {
         let mut batch = Batch::default();
         rows.write(&mut batch, overlay.into_writes());
         applied.write(&mut batch, self.group);
+        self.watch.written.fetch_add(batch.bytes(), Ordering::Relaxed);
         self.engine.write(batch)?;
         self.applied = applied;
         self.watch.changed.notify_one();

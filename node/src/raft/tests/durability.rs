@@ -141,6 +141,32 @@ async fn logs_stay_bounded() {
     again.shutdown().await;
 }
 
+/// Large entries: the log is made shorter long before it has many.
+#[tokio::test(flavor = "multi_thread")]
+async fn logs_stay_bounded_in_bytes() {
+    let engine = Arc::new(Memory::new());
+    let engine_of = Arc::clone(&engine) as _;
+    let options = Options { snapshot_entries: 100_000, log_bytes_max: 100_000, ..options(engine_of) };
+    let groups = RaftGroups::start(options).await.unwrap();
+    for index in 0..200 {
+        let bytes = vec![7; 5000];
+        let store = Command::Shard(ShardCommand::StoreChunk { file: file(), index, bytes });
+        groups.propose(SHARD, store).await.unwrap().unwrap();
+    }
+    let held = || engine.scan(Family::Log, keys::log_range(SHARD, 0, None), false, usize::MAX).unwrap().len();
+    for _ in 0..100 {
+        if held() <= 60 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(held() <= 60, "{} entries of 5 kB are held where 100 kB are the limit", held());
+    groups.shutdown().await;
+    let again = start(Arc::new(engine.crashed())).await.unwrap();
+    assert_eq!(written(&again, 201).await.len(), 200);
+    again.shutdown().await;
+}
+
 #[cfg(feature = "rocks")]
 mod rocks {
     use super::super::*;

@@ -1,0 +1,48 @@
+//! How `RocksDB` is set up: what it may keep in memory, and when it writes files.
+
+use rocksdb::{BlockBasedOptions, Cache, Options};
+
+use super::Family;
+
+/// Blocks read from files, shared by all families, in bytes.
+const BLOCK_CACHE_BYTES: usize = 128 << 20;
+/// A family's writes before they go to a file of their own, in bytes.
+const WRITE_BUFFER_BYTES: usize = 32 << 20;
+/// The write-ahead log before the oldest writes in it go to files of their own, in bytes.
+const WRITE_AHEAD_LOG_BYTES_MAX: u64 = 256 << 20;
+/// `RocksDB`'s own text logs that are kept, in files.
+const TEXT_LOGS_MAX: usize = 4;
+
+/// Options of the database.
+pub(super) fn database_options() -> Options {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    // Written and synced by `Engine::flushed` alone.
+    options.set_manual_wal_flush(true);
+    options.set_max_total_wal_size(WRITE_AHEAD_LOG_BYTES_MAX);
+    options.set_keep_log_file_num(TEXT_LOGS_MAX);
+    options.set_max_background_jobs(2);
+    options
+}
+
+/// Options of a family.
+pub(super) fn family_options(family: Family) -> Options {
+    let mut blocks = BlockBasedOptions::default();
+    blocks.set_block_cache(cache());
+    match family {
+        // A key that is not there is often asked for: request ids, most of all.
+        Family::State => blocks.set_bloom_filter(10.0, false),
+        Family::Log | Family::Meta => (),
+    }
+    let mut options = Options::default();
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES);
+    options.set_block_based_table_factory(&blocks);
+    options
+}
+
+/// One cache for all families and databases of the process.
+fn cache() -> &'static Cache {
+    static CACHE: std::sync::OnceLock<Cache> = std::sync::OnceLock::new();
+    CACHE.get_or_init(|| Cache::new_lru_cache(BLOCK_CACHE_BYTES))
+}
