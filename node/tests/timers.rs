@@ -16,7 +16,7 @@ use quorate::memory::MemoryGroups;
 use quorate::raft::{Options, RaftGroups};
 use quorate::timers::{Timers, settle};
 use quorate_proto::shard::{Action, InstallVersion, Limits, ShardCommand, Write};
-use quorate_proto::{Caller, CallerKind, Command, GroupId, RunId, Unique};
+use quorate_proto::{Attempt, Caller, CallerKind, Command, GroupId, Right, RunId, Unique};
 use quorate_statemachine::shard::read::run_place;
 
 const SHARD: GroupId = GroupId::Shard(0);
@@ -70,7 +70,12 @@ async fn begin<G: Groups>(groups: &G, first: Span) -> RunId {
         limits: Limits { lease: Span(60_000), run_data_bytes_max: 1 << 20 },
         action: Action::StartRun { run, process, version: 1, inputs, test: false },
     };
-    groups.propose(SHARD, Command::Shard(ShardCommand::Write(Box::new(write)))).await.unwrap().unwrap();
+    let right = Right::Home(Attempt { home: 0, number: 1 });
+    groups
+        .propose(SHARD, Command::Shard(ShardCommand::Write { right, write: Box::new(write) }))
+        .await
+        .unwrap()
+        .unwrap();
     run
 }
 

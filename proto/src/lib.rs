@@ -7,6 +7,7 @@ pub mod entry;
 pub mod id;
 pub mod refusal;
 pub mod reply;
+pub mod request;
 pub mod shard;
 
 pub use caller::*;
@@ -14,3 +15,4 @@ pub use entry::*;
 pub use id::*;
 pub use refusal::*;
 pub use reply::*;
+pub use request::*;

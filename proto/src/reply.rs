@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::CatalogReply;
 use crate::id::{FileId, RunId};
+use crate::request::RequestReply;
 
 /// The answer to an accepted command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +43,8 @@ pub enum Reply {
     },
     /// The catalog's answers.
     Catalog(CatalogReply),
+    /// About a request id.
+    Request(RequestReply),
 }
 
 /// A run at one revision, seen at one instant.

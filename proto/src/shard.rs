@@ -9,14 +9,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::caller::Caller;
 use crate::id::{FileId, RunId};
+use crate::request::{RequestCommand, Right};
 
 /// A command for a shard group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ShardCommand {
     /// Installs a version's definition and role map, before the first run that uses it or after a re-map.
     InstallVersion(Box<InstallVersion>),
-    /// A write of §4, with its request id.
-    Write(Box<Write>),
+    /// A write of §4.
+    Write {
+        /// By what right it uses its request id here.
+        right: Right,
+        /// The call.
+        write: Box<Write>,
+    },
     /// Fires due timers: all of one run, or a bounded number of the shard's.
     Tick {
         /// The run, or `None` for the shard's earliest.
@@ -35,6 +41,15 @@ pub enum ShardCommand {
     OutboxSent {
         /// Their sequence numbers.
         sequences: Vec<u64>,
+    },
+    /// Coordinates a request id with another shard.
+    Request {
+        /// The organization.
+        org: String,
+        /// The request id.
+        request: String,
+        /// What is to be done.
+        command: RequestCommand,
     },
 }
 

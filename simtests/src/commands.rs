@@ -6,7 +6,7 @@ use agentprocess::Document;
 use agentprocess::json::Object;
 use agentprocess::time::Span;
 use quorate_proto::shard::{Action, InstallVersion, Limits, ShardCommand, Write};
-use quorate_proto::{Caller, CallerKind, Command, FileId, RunId, Unique};
+use quorate_proto::{Attempt, Caller, CallerKind, Command, FileId, Right, RunId, Unique};
 
 /// The organization of all clients.
 pub(crate) const ORG: &str = "o";
@@ -78,5 +78,7 @@ pub(crate) fn start(client: u16, shard: u16, index: u32) -> Command {
         limits: Limits { lease: Span(60_000), run_data_bytes_max: 1 << 20 },
         action: Action::StartRun { run, process: "rest".to_owned(), version: 1, inputs: Object::new(), test: false },
     };
-    Command::Shard(ShardCommand::Write(Box::new(write)))
+    // No client of the simulation has an id refused and used again.
+    let right = Right::Home(Attempt { home: shard, number: 1 });
+    Command::Shard(ShardCommand::Write { right, write: Box::new(write) })
 }

@@ -3,7 +3,7 @@
 
 use agentprocess::time::Timestamp;
 use proptest::prelude::*;
-use quorate_proto::{FileId, RunId, Unique};
+use quorate_proto::{Attempt, FileId, RunId, Unique};
 use quorate_statemachine::shard::head::{Assigned, RunState};
 use quorate_statemachine::shard::keys::{Facet, Key, RunsKey, WorkKey};
 use quorate_statemachine::shard::timer::TimerKind;
@@ -64,7 +64,11 @@ fn key() -> impl Strategy<Value = Key> {
             position,
             kind
         }),
+        Just(Key::AttemptLast),
         (text(), text()).prop_map(|(org, id)| Key::Request { org, id }),
+        (text(), text()).prop_map(|(org, id)| Key::Fence { org, id }),
+        (0..3u16, 0..3u64).prop_map(|(home, number)| Key::FenceAge { attempt: Attempt { home, number } }),
+        (0..3u16).prop_map(|home| Key::Fences { home }),
         unique().prop_map(|file| Key::File { file: FileId(file) }),
         (unique(), 0..3u32).prop_map(|(file, index)| Key::FileChunk { file: FileId(file), index }),
         (0..3u64).prop_map(|sequence| Key::Outbox { sequence }),

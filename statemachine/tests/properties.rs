@@ -63,7 +63,7 @@ fn step(driver: &mut Driver, op: &Op) {
     for (_, rows, process) in &after.runs {
         guarantees::journal(rows, process, driver.world.limits.run_data_bytes_max);
     }
-    let ShardCommand::Write(write) = &command else { return };
+    let ShardCommand::Write { write, .. } = &command else { return };
     guarantees::nothing_due(&after);
     match &write.action {
         Action::Decide(decide) if outcome.is_ok() => {
@@ -87,7 +87,8 @@ fn step(driver: &mut Driver, op: &Op) {
     refusals_change_nothing(driver, &store, &command, &outcome);
 }
 
-/// A refused call changes nothing but the clock; a refused submission also leaves its issues (HANDOFF-UNCHANGED).
+/// A refused call changes nothing but the clock and the fence against late copies of it; a refused submission also
+/// leaves its issues (HANDOFF-UNCHANGED).
 fn refusals_change_nothing(driver: &Driver, store: &Memory, command: &ShardCommand, outcome: &Outcome) {
     let Err(refusal) = outcome else { return };
     if read::due(store, None, driver.world.at).unwrap() {
@@ -96,7 +97,10 @@ fn refusals_change_nothing(driver: &Driver, store: &Memory, command: &ShardComma
     let old: std::collections::BTreeMap<_, _> = store.rows().collect();
     let changed =
         driver.world.store.rows().filter(|(k, v)| old.get(k) != Some(v)).map(|(k, _)| Key::decode(k).unwrap());
-    let changed: Vec<_> = changed.filter(|k| *k != Key::Clock).collect();
+    let fence = |k: &Key| {
+        matches!(k, Key::Clock | Key::AttemptLast | Key::Fence { .. } | Key::FenceAge { .. } | Key::Fences { .. })
+    };
+    let changed: Vec<_> = changed.filter(|k| !fence(k)).collect();
     let kept = |k: &Key| matches!(k, Key::Head { .. } | Key::Journal { .. });
     match refusal.code {
         Code::NotAccepted => assert!(changed.len() == 2 && changed.iter().all(kept), "{command:?}: {changed:?}"),
@@ -104,7 +108,9 @@ fn refusals_change_nothing(driver: &Driver, store: &Memory, command: &ShardComma
             assert!(changed.is_empty(), "{command:?}: {changed:?}");
         }
     }
-    assert!(old.len() + usize::from(refusal.code == Code::NotAccepted) >= driver.world.store.rows().count() - 1);
+    let kept = |rows: &mut dyn Iterator<Item = &[u8]>| rows.filter(|k| !fence(&Key::decode(k).unwrap())).count();
+    let (before, after) = (kept(&mut old.keys().copied()), kept(&mut driver.world.store.rows().map(|(k, _)| k)));
+    assert_eq!(after, before + usize::from(refusal.code == Code::NotAccepted));
 }
 
 /// The snapshot that a read just before would have shown.

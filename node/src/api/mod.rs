@@ -51,6 +51,7 @@ pub struct Api<G> {
     entropy: Box<dyn Entropy>,
     ring: keys::Ring,
     definitions: Arc<Definitions>,
+    numbers: write::Numbers,
 }
 
 impl<G: Groups> Api<G> {
@@ -62,7 +63,8 @@ impl<G: Groups> Api<G> {
     /// The tools, with `entropy` for ids and keys.
     pub fn with_entropy(groups: Arc<G>, settings: Settings, clock: Arc<Clock>, entropy: Box<dyn Entropy>) -> Self {
         let definitions = Arc::new(Definitions::default());
-        Self { groups, settings, clock, entropy, ring: keys::Ring::default(), definitions }
+        let numbers = write::Numbers::new(groups.shards());
+        Self { groups, settings, clock, entropy, ring: keys::Ring::default(), definitions, numbers }
     }
 
     /// The groups it works on.

@@ -1,14 +1,17 @@
 //! One write: propose it, and turn the reply into the result. Originals and replays take the same way (IDEM-ORIGINAL).
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use agentprocess::json::{Object, Value};
-use quorate_proto::shard::{Action, ShardCommand, Write};
-use quorate_proto::{Caller, Claim, Command, GroupId, Refusal, Reply, Seen};
+use quorate_proto::shard::{Action, Write};
+use quorate_proto::{Caller, Claim, Command, GroupId, Outcome, Refusal, Reply, Seen};
+use quorate_statemachine::coordinate::{Coordinator, Next};
 use quorate_statemachine::shard::read;
 
 use super::arguments::Arguments;
 use super::envelope::{Answer, retry};
 use super::url::Signer;
-use super::{Api, hex, token};
+use super::{Api, hex, route, token};
 use crate::groups::Groups;
 
 impl<G: Groups> Api<G> {
@@ -28,8 +31,29 @@ impl<G: Groups> Api<G> {
             limits: self.settings.limits(),
             action,
         };
-        let reply = self.groups.propose(group, Command::Shard(ShardCommand::Write(Box::new(write)))).await??;
+        let reply = self.coordinate(write, group).await?;
         self.result(&caller.org, group, reply).await
+    }
+
+    /// Leads a write through its request id's home and the shard of its run, which are often two (design §4).
+    async fn coordinate(&self, write: Write, group: GroupId) -> Outcome {
+        let GroupId::Shard(target) = group else { return Err(retry("the catalog holds no runs")) };
+        let home = route::home(&write.caller.org, &write.request, self.groups.shards());
+        let mut call = Coordinator::new(write, home, target, self.numbers.last(home));
+        loop {
+            match call.next() {
+                Next::Propose(shard, command) => {
+                    match self.groups.propose(GroupId::Shard(shard), Command::Shard(command)).await {
+                        Ok(outcome) => call.told(outcome),
+                        Err(unknown) => return Err(call.refusal().cloned().unwrap_or_else(|| unknown.into())),
+                    }
+                }
+                Next::Done(outcome) => {
+                    self.numbers.learn(home, call.last());
+                    return outcome;
+                }
+            }
+        }
     }
 
     /// A reply as the tool's `data`.
@@ -53,7 +77,7 @@ impl<G: Groups> Api<G> {
                 Ok(data.into())
             }
             // No write of §4 is answered so.
-            Reply::Done | Reply::Catalog(_) => Err(retry("the shard answered something else")),
+            Reply::Done | Reply::Catalog(_) | Reply::Request(_) => Err(retry("the shard answered something else")),
         }
     }
 
@@ -93,5 +117,26 @@ impl<G: Groups> Api<G> {
         at: agentprocess::time::Timestamp,
     ) -> Signer<'a> {
         Signer::new(key, &self.settings.public_url, org, at, self.settings.url_ttl)
+    }
+}
+
+/// The last number of each shard that this node was told. Only a hint: with an old one, a write at home takes one more
+/// round.
+pub(crate) struct Numbers(Vec<AtomicU64>);
+
+impl Numbers {
+    /// None known, for so many shards.
+    pub(crate) fn new(shards: u16) -> Self {
+        Self((0..shards).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    fn last(&self, shard: u16) -> u64 {
+        self.0.get(usize::from(shard)).map_or(0, |last| last.load(Ordering::Relaxed))
+    }
+
+    fn learn(&self, shard: u16, last: u64) {
+        if let Some(known) = self.0.get(usize::from(shard)) {
+            known.fetch_max(last, Ordering::Relaxed);
+        }
     }
 }

@@ -86,6 +86,11 @@ macro_rules! files {
             }
 
             #[test]
+            fn strangers_race() {
+                races::strangers(&memory::MemoryWorld::new(Settings { shards: 4 }));
+            }
+
+            #[test]
             fn fixtures_run_to_an_end() {
                 fixtures::play_all(&memory::MemoryWorld::new(Settings::default()));
             }
@@ -116,6 +121,7 @@ macro_rules! files {
                 races::claims(&world);
                 races::decisions(&world);
                 races::twins(&world);
+                races::strangers(&world);
             }
 
             #[test]

@@ -142,3 +142,34 @@ fn eight(world: &dyn World, actor: &str, tool: &str, arguments: &Object) -> Valu
     }
     answers[0].clone()
 }
+
+/// IDEM-INFLIGHT: of different calls at once under one request id, in runs of several shards and in none yet, exactly one takes
+/// effect; the others learn that the id is used, also when they are made again.
+pub fn strangers(world: &dyn World) {
+    publish(world, "race-strangers", &["a agent", "done finish ok"]);
+    let begin = |request: &str| {
+        let mut arguments = object(&[("process", "race-strangers"), ("requestId", request)]);
+        arguments.set("inputs", Object::new());
+        ("sam", "start_run", arguments)
+    };
+    let runs: Vec<_> = (0..6)
+        .map(|n| {
+            let (actor, tool, arguments) = begin(&format!("stranger-{n}"));
+            text(&world.call(actor, tool, &Value::Object(arguments)).unwrap(), "data.run.id").to_owned()
+        })
+        .collect();
+    for id in 0..10 {
+        let request = format!("strange-{id}");
+        let event =
+            |run: &String| ("a1", "send_event", object(&[("runId", run), ("name", "hello"), ("requestId", &request)]));
+        let mut calls: Vec<_> = runs.iter().map(event).collect();
+        calls.push(begin(&request));
+        let answers = at_once(world, &calls);
+        assert_eq!(answers.iter().filter(|a| ok(a)).count(), 1, "{answers:?}");
+        let again = at_once(world, &calls);
+        for (first, second) in answers.iter().zip(&again) {
+            assert_eq!(first, second);
+            assert!(ok(first) || list(first, "error.issues") == [Value::from("request_id_reused")], "{first}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use agentprocess::time::Timestamp;
 use quorate_proto::shard::{InstallVersion, ShardCommand, Write};
-use quorate_proto::{Code, FileId, Outcome, Refusal, Reply, RunId, codec};
+use quorate_proto::{Code, FileId, Outcome, Refusal, Reply, Right, RunId, codec};
 
 use super::change::{Change, Writes};
 use super::command::{self, Call};
@@ -11,7 +11,8 @@ use super::event::Event;
 use super::keys::Key;
 use super::read;
 use super::refuse::{self, Stop};
-use super::rows::{Definition, InstalledVersion, Recorded};
+use super::request::{self, Standing};
+use super::rows::{Definition, InstalledVersion, RequestRow};
 use super::tick::{fire_run, fire_some};
 use crate::store::{Fatal, Store};
 
@@ -26,12 +27,12 @@ pub fn apply(
     store.put(Key::Clock.encode(), codec::encode(&at));
     match command {
         ShardCommand::InstallVersion(install) => install_version(store, install),
-        ShardCommand::Write(write) => {
+        ShardCommand::Write { right, write } => {
             if let Some(run) = command::target(&write.action) {
                 fire_run(store, definitions, run, at)?;
             }
             fire_some(store, definitions, at)?;
-            apply_write(store, definitions, write, at)
+            apply_write(store, definitions, (*right, write), at)
         }
         ShardCommand::Tick { run: Some(run) } => {
             fire_run(store, definitions, *run, at)?;
@@ -42,6 +43,7 @@ pub fn apply(
             Ok(Ok(Reply::Done))
         }
         ShardCommand::StoreChunk { file, index, bytes } => store_chunk(store, *file, *index, bytes),
+        ShardCommand::Request { org, request, command } => request::apply(store, (org, request), command).map(Ok),
         ShardCommand::OutboxSent { sequences } => {
             for sequence in sequences {
                 store.delete(Key::Outbox { sequence: *sequence }.encode());
@@ -54,31 +56,35 @@ pub fn apply(
 fn apply_write(
     store: &mut dyn Store,
     definitions: &Definitions,
-    write: &Write,
+    (right, write): (Right, &Write),
     at: Timestamp,
 ) -> Result<Outcome, Fatal> {
-    let recorded = read::request(store, &write.caller.org, &write.request)?;
-    if let Some(Recorded { reply, .. }) = recorded.as_ref().filter(|r| r.fingerprint == write.fingerprint) {
-        return Ok(Ok(reply.clone()));
-    }
-    let call = Call { store, definitions, write, at, reused: recorded.is_some() };
-    match command::execute(&call) {
+    let reused = match request::judge(store, right, write)? {
+        Standing::Answered(reply) => return Ok(Ok(reply)),
+        Standing::Free => false,
+        Standing::Reused => true,
+    };
+    let refusal = match command::execute(&Call { store, definitions, write, at, reused }) {
         Ok((mut writes, reply)) => {
             let key = Key::Request { org: write.caller.org.clone(), id: write.request.clone() };
-            let row = Recorded { fingerprint: write.fingerprint, reply: reply.clone() };
+            let row = RequestRow::Recorded { fingerprint: write.fingerprint, reply: reply.clone() };
             writes.put(&key, codec::encode(&row));
             writes.apply(store);
-            Ok(Ok(reply))
+            return Ok(Ok(reply));
         }
-        Err(Stop::Refused(refusal)) => Ok(Err(refusal)),
+        Err(Stop::Refused(refusal)) => refusal,
         Err(Stop::Unaccepted { step, issues }) => {
             let run = command::target(&write.action);
             let run = run.ok_or_else(|| Fatal("work refused that belongs to no run".to_owned()))?;
             keep_issues(store, definitions, run, (step, &issues), &write.caller.id, at)?.apply(store);
-            Ok(Err(refuse::not_accepted(issues)))
+            refuse::not_accepted(issues)
         }
-        Err(Stop::Fatal(fatal)) => Err(fatal),
+        Err(Stop::Fatal(fatal)) => return Err(fatal),
+    };
+    if !reused {
+        request::refused(store, right, write)?;
     }
+    Ok(Err(refusal))
 }
 
 /// All that a refused submission leaves: its issues, in a journal row without a request id (HANDOFF-UNCHANGED).

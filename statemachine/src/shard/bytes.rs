@@ -37,6 +37,11 @@ impl Writer {
         self
     }
 
+    /// A number of 16 bits.
+    pub(super) fn u16(self, n: u16) -> Self {
+        self.fixed(&n.to_be_bytes())
+    }
+
     /// A number of 32 bits.
     pub(super) fn u32(self, n: u32) -> Self {
         self.fixed(&n.to_be_bytes())
@@ -68,7 +73,7 @@ impl Writer {
     }
 
     fn unique(self, unique: Unique) -> Self {
-        self.fixed(&unique.shard.to_be_bytes()).fixed(&unique.random)
+        self.u16(unique.shard).fixed(&unique.random)
     }
 
     /// The bytes.
@@ -108,6 +113,11 @@ impl Reader<'_> {
         }
     }
 
+    /// A number of 16 bits.
+    pub(super) fn u16(&mut self) -> Option<u16> {
+        self.fixed().map(u16::from_be_bytes)
+    }
+
     /// A number of 32 bits.
     pub(super) fn u32(&mut self) -> Option<u32> {
         self.fixed().map(u32::from_be_bytes)
@@ -139,7 +149,7 @@ impl Reader<'_> {
     }
 
     fn unique(&mut self) -> Option<Unique> {
-        Some(Unique { shard: u16::from_be_bytes(self.fixed()?), random: self.fixed()? })
+        Some(Unique { shard: self.u16()?, random: self.fixed()? })
     }
 
     /// `value`, if nothing is left.

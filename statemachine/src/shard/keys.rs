@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | 01 | `Clock` | the agreed instant ([`Timestamp`]) |
 //! | 02 | `OutboxNext` | next outbox sequence (`u64`) |
+//! | 03 | `AttemptLast` | last attempt number this shard gave as a home (`u64`) |
 //! | 10 | `Version` organization, process, number | [`super::rows::InstalledVersion`] |
 //! | 11 | `Definition` content hash | [`super::rows::Definition`] |
 //! | 20 | `Head` run | [`super::head::Head`] |
@@ -12,20 +13,24 @@
 //! | 31 | `Item` organization, assignee, all or process, opened, run, position | nothing |
 //! | 40 | `RunList` organization, facet, start (latest first), run | nothing |
 //! | 50 | `Timer` instant, run, position, kind | nothing |
-//! | 60 | `Request` organization, id | [`super::rows::Recorded`] |
+//! | 60 | `Request` organization, id | [`super::rows::RequestRow`] |
+//! | 61 | `Fence` organization, id | no attempt up to this number takes effect here (`u64`) |
+//! | 62 | `FenceAge` home shard, number | organization and id of the fence with the number (`(String, String)`) |
+//! | 63 | `Fences` home shard | [`super::rows::Fences`] |
 //! | 70 | `File` file | [`super::rows::FileRow`] |
 //! | 71 | `FileChunk` file, index | the bytes |
 //! | 80 | `Outbox` sequence | [`quorate_proto::shard::Notification`] |
 //!
-//! Rows 30 to 50 follow from the head of their run alone ([`super::index`]).
+//! Rows 30 to 50 follow from the head of their run alone ([`super::index`]); rows 62 and 63 are there to bound rows 61
+//! ([`super::request`]).
 
 use agentprocess::time::Timestamp;
-use quorate_proto::{FileId, RunId};
+use quorate_proto::{Attempt, FileId, RunId};
 use serde::{Deserialize, Serialize};
 
 use super::bytes::{Reader, Writer};
 use super::head::{Assigned, RunState};
-use super::ranges::{item, ready, run_list, work};
+use super::ranges::{fence_age, item, ready, run_list, work};
 use super::timer::TimerKind;
 
 /// A key. Encodings sort as the fields do, in the order given here.
@@ -34,6 +39,7 @@ use super::timer::TimerKind;
 pub enum Key {
     Clock,
     OutboxNext,
+    AttemptLast,
     Version { org: String, process: String, version: u32 },
     Definition { hash: String },
     Head { run: RunId },
@@ -43,6 +49,9 @@ pub enum Key {
     RunList { org: String, facet: Facet, place: RunsKey },
     Timer { at: Timestamp, run: RunId, position: u32, kind: TimerKind },
     Request { org: String, id: String },
+    Fence { org: String, id: String },
+    FenceAge { attempt: Attempt },
+    Fences { home: u16 },
     File { file: FileId },
     FileChunk { file: FileId, index: u32 },
     Outbox { sequence: u64 },
@@ -100,6 +109,7 @@ impl Key {
         match self {
             Self::Clock => Writer::new(0x01).done(),
             Self::OutboxNext => Writer::new(0x02).done(),
+            Self::AttemptLast => Writer::new(0x03).done(),
             Self::Version { org, process, version } => Writer::new(0x10).text(org).text(process).u32(*version).done(),
             Self::Definition { hash } => Writer::new(0x11).text(hash).done(),
             Self::Head { run } => Writer::new(0x20).run(*run).done(),
@@ -113,6 +123,9 @@ impl Key {
                 Writer::new(0x50).instant(*at).run(*run).u32(*position).byte(kind.tag()).done()
             }
             Self::Request { org, id } => Writer::new(0x60).text(org).text(id).done(),
+            Self::Fence { org, id } => Writer::new(0x61).text(org).text(id).done(),
+            Self::FenceAge { attempt } => fence_age(attempt.home).u64(attempt.number).done(),
+            Self::Fences { home } => Writer::new(0x63).u16(*home).done(),
             Self::File { file } => Writer::new(0x70).file(*file).done(),
             Self::FileChunk { file, index } => Writer::new(0x71).file(*file).u32(*index).done(),
             Self::Outbox { sequence } => Writer::new(0x80).u64(*sequence).done(),
@@ -125,6 +138,7 @@ impl Key {
         let key = match r.byte()? {
             0x01 => Self::Clock,
             0x02 => Self::OutboxNext,
+            0x03 => Self::AttemptLast,
             0x10 => Self::Version { org: r.text()?, process: r.text()?, version: r.u32()? },
             0x11 => Self::Definition { hash: r.text()? },
             0x20 => Self::Head { run: r.run()? },
@@ -148,6 +162,9 @@ impl Key {
                 kind: TimerKind::from_tag(r.byte()?)?,
             },
             0x60 => Self::Request { org: r.text()?, id: r.text()? },
+            0x61 => Self::Fence { org: r.text()?, id: r.text()? },
+            0x62 => Self::FenceAge { attempt: Attempt { home: r.u16()?, number: r.u64()? } },
+            0x63 => Self::Fences { home: r.u16()? },
             0x70 => Self::File { file: r.file()? },
             0x71 => Self::FileChunk { file: r.file()?, index: r.u32()? },
             0x80 => Self::Outbox { sequence: r.u64()? },

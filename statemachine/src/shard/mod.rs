@@ -23,6 +23,7 @@ pub mod ranges;
 pub mod read;
 pub mod record;
 pub mod refuse;
+pub mod request;
 pub mod rework;
 pub mod rows;
 pub mod settle;

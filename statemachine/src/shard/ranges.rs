@@ -44,6 +44,13 @@ pub fn outbox_range() -> Range<Vec<u8>> {
     vec![0x80]..vec![0x81]
 }
 
+/// Fences against attempts of a home, oldest first.
+pub fn fence_ages(home: u16) -> Range<Vec<u8>> {
+    let prefix = fence_age(home).done();
+    let end = after_prefix(&prefix);
+    prefix..end
+}
+
 fn work_range(prefix: Writer, after: Option<&WorkKey>) -> Range<Vec<u8>> {
     let end = after_prefix(&prefix.clone().done());
     let start = match after {
@@ -78,6 +85,11 @@ fn all_or(writer: Writer, process: Option<&str>) -> Writer {
 /// A work key from its prefix and place.
 pub(super) fn work(prefix: Writer, place: WorkKey) -> Vec<u8> {
     prefix.instant(place.since).run(place.run).u32(place.position).done()
+}
+
+/// What the keys of fences by age start with.
+pub(super) fn fence_age(home: u16) -> Writer {
+    Writer::new(0x62).u16(home)
 }
 
 /// What the keys of a run list start with.

@@ -21,7 +21,7 @@ use crate::store::{Fatal, Read};
 pub use super::head::RunState;
 pub use super::keys::{RunsKey, WorkKey};
 pub use super::list::{RunFilter, RunsPage, runs_page};
-pub use super::rows::{FileRow, InstalledVersion, Recorded};
+pub use super::rows::{FileRow, InstalledVersion, RequestRow};
 pub use super::work::work_page;
 
 /// Where a run stands, for the edge: which version it pins and how far its journal goes.
@@ -99,8 +99,8 @@ pub fn outbox(store: &dyn Read, limit: usize) -> Result<Vec<(u64, Notification)>
     rows.into_iter().map(decode).collect()
 }
 
-/// What a request id was used for, if an accepted write used it.
-pub fn request(store: &dyn Read, org: &str, id: &str) -> Result<Option<Recorded>, Fatal> {
+/// Who has a request id, if it is not free as far as this shard knows.
+pub fn request(store: &dyn Read, org: &str, id: &str) -> Result<Option<RequestRow>, Fatal> {
     row(store, &Key::Request { org: org.to_owned(), id: id.to_owned() })
 }
 
@@ -162,7 +162,8 @@ pub(super) fn counter(store: &dyn Read, key: &Key) -> Result<u64, Fatal> {
     Ok(row(store, key)?.unwrap_or(0))
 }
 
-fn row<T: DeserializeOwned>(store: &dyn Read, key: &Key) -> Result<Option<T>, Fatal> {
+/// A row.
+pub(super) fn row<T: DeserializeOwned>(store: &dyn Read, key: &Key) -> Result<Option<T>, Fatal> {
     match store.get(&key.encode())? {
         Some(bytes) => Ok(Some(codec::decode(&bytes)?)),
         None => Ok(None),

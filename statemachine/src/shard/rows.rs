@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentprocess::Process;
 use agentprocess::time::Timestamp;
-use quorate_proto::Reply;
+use quorate_proto::{Reply, Reservation};
 use serde::{Deserialize, Serialize};
 
 /// A version as this shard installed it. The hash never changes (§6.5); the maps may (ROLE-VERSIONS).
@@ -29,13 +29,32 @@ pub struct Definition {
     pub body: String,
 }
 
-/// A request id that was used by an accepted write (IDEM-KEEP).
+/// A request id that is not free. The fingerprint is SHA-256 over tool, caller and arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recorded {
-    /// SHA-256 over tool, caller and arguments.
-    pub fingerprint: [u8; 32],
-    /// The original answer.
-    pub reply: Reply,
+pub enum RequestRow {
+    /// An accepted write of this shard used it (IDEM-KEEP).
+    Recorded {
+        /// Of the call.
+        fingerprint: [u8; 32],
+        /// The original answer.
+        reply: Reply,
+    },
+    /// This shard is its home and gave it to a call whose run lives elsewhere.
+    Reserved {
+        /// Of the call.
+        fingerprint: [u8; 32],
+        /// Where to ask what came of it.
+        reservation: Reservation,
+    },
+}
+
+/// The fences of this shard against attempts that a home numbered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fences {
+    /// Attempts with lower numbers are stale, fence or not: theirs may be gone.
+    pub floor: u64,
+    /// How many there are.
+    pub held: u64,
 }
 
 /// An uploaded file. Its bytes are in its chunk rows.

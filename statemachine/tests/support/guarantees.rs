@@ -48,7 +48,15 @@ pub fn read(store: &Memory) -> State {
                 indexes.insert(key.to_vec());
             }
             Key::Clock => clock = codec::decode(value).unwrap(),
-            Key::OutboxNext | Key::Request { .. } | Key::File { .. } | Key::FileChunk { .. } | Key::Outbox { .. } => {}
+            Key::OutboxNext
+            | Key::AttemptLast
+            | Key::Request { .. }
+            | Key::Fence { .. }
+            | Key::FenceAge { .. }
+            | Key::Fences { .. }
+            | Key::File { .. }
+            | Key::FileChunk { .. }
+            | Key::Outbox { .. } => {}
         }
     }
     let with_rows = |head: Head| {

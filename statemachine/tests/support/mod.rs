@@ -19,13 +19,17 @@ use agentprocess::Process;
 use agentprocess::json::{Object, Value};
 use agentprocess::time::{Span, Timestamp};
 use quorate_proto::shard::{Action, Decide, Decision, InstallVersion, Limits, ShardCommand, Submission, Token, Write};
-use quorate_proto::{Caller, CallerKind, Claim, Code, Command, Entry, Outcome, Refusal, Reply, RunId, Seen, Unique};
+use quorate_proto::{
+    Attempt, Caller, CallerKind, Claim, Code, Command, Entry, Outcome, Refusal, Reply, Right, RunId, Seen, Unique,
+};
 use quorate_statemachine::Machine;
 use quorate_statemachine::shard::read;
 use quorate_statemachine::store::Memory;
 
 pub const LEASE: Span = Span(10 * 60_000);
 pub const BYTES_MAX: u64 = 100_000;
+/// The one shard is every id's home, and knows of every refusal.
+pub const AT_HOME: Right = Right::Home(Attempt { home: 0, number: u64::MAX });
 
 pub struct World {
     pub machine: Machine,
@@ -101,7 +105,8 @@ impl World {
     pub fn make(&self, caller: &Caller, request: &str, action: Action) -> ShardCommand {
         let fingerprint = fingerprint(caller, &action);
         let (caller, request) = (caller.clone(), request.to_owned());
-        ShardCommand::Write(Box::new(Write { caller, request, fingerprint, limits: self.limits, action }))
+        let write = Write { caller, request, fingerprint, limits: self.limits, action };
+        ShardCommand::Write { right: AT_HOME, write: Box::new(write) }
     }
 
     pub fn start(&mut self, caller: &Caller, process: &str, inputs: &str) -> Result<RunId, Refusal> {
@@ -266,7 +271,7 @@ pub fn refused(outcome: Outcome) -> (Code, Vec<String>) {
     (refusal.code, refusal.issues)
 }
 
-fn fingerprint(caller: &Caller, action: &Action) -> [u8; 32] {
+pub fn fingerprint(caller: &Caller, action: &Action) -> [u8; 32] {
     use sha2::{Digest, Sha256};
     let mut action = action.clone();
     // The proposer chooses a run's id anew for each try; it is no argument.

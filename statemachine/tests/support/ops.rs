@@ -173,7 +173,7 @@ impl Driver {
             Op::Repeat { which } => return Some(pick(&self.writes, *which)?.0.clone()),
             Op::Reinstall { process, changed } => return Some(self.reinstall(*process, *changed)),
             Op::Reuse { which, run } => {
-                let ShardCommand::Write(old) = &pick(&self.writes, *which)?.0 else { return None };
+                let ShardCommand::Write { write: old, .. } = &pick(&self.writes, *which)?.0 else { return None };
                 let action = Action::Cancel { run: *pick(&self.runs, *run)?, reason: "Reused.".to_owned() };
                 return Some(self.world.make(&old.caller.clone(), &old.request.clone(), action));
             }
@@ -244,7 +244,7 @@ impl Driver {
     /// Applies a command and keeps what it gave.
     pub fn apply(&mut self, command: ShardCommand) -> Outcome {
         let outcome = self.world.apply(command.clone());
-        if let ShardCommand::Write(write) = &command {
+        if let ShardCommand::Write { write, .. } = &command {
             match &outcome {
                 Ok(Reply::Run(seen)) => {
                     if matches!(write.action, Action::StartRun { .. }) && !self.runs.contains(&seen.run) {

@@ -4,6 +4,7 @@
 mod arguments;
 mod files;
 mod lists;
+mod requests;
 #[path = "../../../tests/support/results.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
 mod results;

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quorate_proto::shard::{Action, ShardCommand};
 use quorate_proto::{Caller, Command, FileId, GroupId, Refusal, Unique};
+use quorate_statemachine::shard::read::{self, RequestRow};
 use sha2::{Digest, Sha256};
 
 use crate::api::arguments::Arguments;
@@ -35,6 +36,15 @@ impl<G: Groups> Api<G> {
             chunks: u32::try_from(bytes.chunks(CHUNK_BYTES).len()).unwrap_or(u32::MAX),
         };
         self.write(caller, "upload", a, group, action).await
+    }
+
+    /// Whether a call with this request id took effect in its home. Such records never go away.
+    async fn is_recorded(&self, group: GroupId, org: &str, request: &str) -> Result<bool, Refusal> {
+        let (org, request) = (org.to_owned(), request.to_owned());
+        self.read(group, move |state, _, _| {
+            Ok(matches!(read::request(state, &org, &request)?, Some(RequestRow::Recorded { .. })))
+        })
+        .await
     }
 
     async fn store(&self, group: GroupId, file: FileId, bytes: &[u8]) -> Result<(), Refusal> {
