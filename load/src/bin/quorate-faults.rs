@@ -1,7 +1,5 @@
 //! Kills a loaded server at random moments and checks every promise it made.
 //!
-//! `quorate-faults --binary PATH [--seconds 60] [--agents 64] [--kills 10] [--keep]`
-//!
 //! The last line is JSON: `runs`, `calls`, `faults`, `violations`, `longest_gap_ms`. Exit status 0 only without violations.
 
 use std::path::PathBuf;
@@ -9,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use clap::Parser;
 use quorate_load::Error;
 use quorate_load::agent::{Agent, PROCESS, PROCESS_TEXT};
 use quorate_load::check::check;
@@ -18,41 +17,29 @@ use quorate_load::server::Server;
 use rand::RngExt;
 use serde_json::json;
 
+/// Kills a server of its own at random moments and checks every promise it made. Exit status 0 only when all are kept.
+#[derive(Parser)]
 struct Options {
+    /// The quorate binary
+    #[arg(long, value_name = "PATH")]
     binary: PathBuf,
+    /// How long the load runs
+    #[arg(long, default_value_t = 60)]
     seconds: u64,
+    /// How many agents work at once
+    #[arg(long, default_value_t = 64)]
     agents: usize,
+    /// How often the server is killed meanwhile
+    #[arg(long, default_value_t = 10)]
     kills: usize,
+    /// Keep the server's data and log
+    #[arg(long)]
     keep: bool,
-}
-
-fn options() -> Result<Options, Error> {
-    let mut chosen = Options { binary: PathBuf::new(), seconds: 60, agents: 64, kills: 10, keep: false };
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or_else(|| format!("{word} takes a value"));
-        match word.as_str() {
-            "--binary" => chosen.binary = value()?.into(),
-            "--seconds" => chosen.seconds = value()?.parse()?,
-            "--agents" => chosen.agents = value()?.parse()?,
-            "--kills" => chosen.kills = value()?.parse()?,
-            "--keep" => chosen.keep = true,
-            _ => {
-                return Err(
-                    format!("{word}: unknown; takes --binary PATH --seconds N --agents N --kills N --keep").into()
-                );
-            }
-        }
-    }
-    if !chosen.binary.is_file() {
-        return Err("--binary must name the quorate binary".into());
-    }
-    Ok(chosen)
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    let options = options()?;
+    let options = Options::parse();
     let data = std::env::temp_dir().join(format!("quorate-faults-{}", std::process::id()));
     std::fs::create_dir_all(&data)?;
     let outcome = run(&options, &data).await;

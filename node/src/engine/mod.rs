@@ -15,6 +15,8 @@ pub mod memory;
 pub mod rocks;
 #[cfg(feature = "rocks")]
 mod rocks_options;
+#[cfg(all(test, feature = "rocks"))]
+mod rocks_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use rocksdb::{ColumnFamily, ColumnFamilyDescriptor, DB, DBRawIterator, ReadOptions, Snapshot, WriteBatch};
 use self_cell::self_cell;
 
-use super::rocks_options::{database_options, family_options};
+use super::rocks_options::{database_options, family_options, late_options};
 use super::{Batch, Change, Engine, EngineError, FAMILIES, Family, Flushed, Look, Row};
 
 /// An engine on `RocksDB`.
@@ -37,6 +37,11 @@ impl Rocks {
                 EngineError::Failed(text)
             }
         })?;
+        for family in FAMILIES {
+            for (name, value) in late_options() {
+                opened.set_options_cf(handle(&opened, family)?, &[(name, &value)]).map_err(failed)?;
+            }
+        }
         let database = Arc::new(RwLock::new(Some(Arc::new(opened))));
         let (calls, waiting) = channel();
         #[cfg(not(feature = "late-flush"))]

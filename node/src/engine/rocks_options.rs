@@ -13,6 +13,13 @@ const WRITE_AHEAD_LOG_BYTES_MAX: u64 = 256 << 20;
 /// `RocksDB`'s own text logs that are kept, in files.
 const TEXT_LOGS_MAX: usize = 4;
 
+/// Removed rows that one step of a read may pass in memory before they are written to a file, and removed rows near each
+/// other in a file that have it compacted. Work lists and timers are queues: rows go at the front, where every read
+/// begins, and without this a read would pass all that were ever taken.
+const REMOVED_ROWS_PASSED_MAX: usize = 1_000;
+/// How far apart such rows of a file may lie, in rows.
+const REMOVED_ROWS_WINDOW: usize = 2 * REMOVED_ROWS_PASSED_MAX;
+
 /// Options of the database.
 pub(super) fn database_options() -> Options {
     let mut options = Options::default();
@@ -38,7 +45,14 @@ pub(super) fn family_options(family: Family) -> Options {
     let mut options = Options::default();
     options.set_write_buffer_size(WRITE_BUFFER_BYTES);
     options.set_block_based_table_factory(&blocks);
+    // Zero: by the window, not by the file's overall share.
+    options.add_compact_on_deletion_collector_factory(REMOVED_ROWS_WINDOW, REMOVED_ROWS_PASSED_MAX, 0.0);
     options
+}
+
+/// What can only be set on an open database.
+pub(super) fn late_options() -> [(&'static str, String); 1] {
+    [("memtable_op_scan_flush_trigger", REMOVED_ROWS_PASSED_MAX.to_string())]
 }
 
 /// One cache for all families and databases of the process.
