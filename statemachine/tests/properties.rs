@@ -4,12 +4,15 @@
 mod support;
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
 use quorate_proto::shard::{Action, ShardCommand, Token};
 use quorate_proto::{CallerKind, Code, Entry, Outcome};
 use quorate_statemachine::shard::keys::Key;
 use quorate_statemachine::shard::read;
 use quorate_statemachine::store::Memory;
 use quorate_statemachine::{Machine, digest, transfer};
+use support::coverage::Coverage;
 use support::ops::{Driver, Op, ops};
 use support::{at, guarantees, text};
 
@@ -48,6 +51,23 @@ proptest! {
         prop_assert_eq!(digest(&first).unwrap(), whole);
         prop_assert_eq!(digest(&second).unwrap(), whole);
     }
+}
+
+/// The properties are about something: as many random calls as one of them makes reach all that they speak of.
+#[test]
+fn the_random_calls_reach_everything() {
+    let mut runner = TestRunner::deterministic();
+    let mut coverage = Coverage::default();
+    for _ in 0..96 {
+        let mut driver = Driver::new();
+        for op in ops().new_tree(&mut runner).unwrap().current() {
+            if let Some(command) = driver.command(&op) {
+                let _ = driver.apply(command);
+            }
+        }
+        coverage.add(&driver);
+    }
+    coverage.demand();
 }
 
 /// Does one op and judges it.

@@ -9,7 +9,9 @@
     reason = "shared by several tests"
 )]
 
+pub mod coverage;
 pub mod guarantees;
+pub mod onward;
 pub mod ops;
 pub mod process;
 

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use quorate_proto::shard::{Action, Decide, Decision, Evidence, FileFact, ShardCommand, Submission};
 use quorate_proto::{Caller, Claim, Outcome, Reply, RunId, Seen, WorkItemId};
 
+use super::onward::Onward;
 use super::process::{
     agent, approve, approve_to, choice, finish, join, minutes, object, one, parallel, process, role, step, task, wait,
     wait_for, with_due, with_evidence, with_output,
@@ -32,6 +33,7 @@ pub enum Op {
     Advance { minutes: u64 },
     Repeat { which: usize },
     Reuse { which: usize, run: usize },
+    Onward { run: usize, way: Onward },
     Tick { run: Option<usize> },
     Reinstall { process: usize, changed: bool },
 }
@@ -48,7 +50,11 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     let n = || 0..64usize;
     let work =
         || (proptest::bool::weighted(0.15), n(), 0..300usize).prop_map(|(bad, route, size)| Work { bad, route, size });
+    let onward =
+        (n(), n(), proptest::bool::weighted(0.3)).prop_map(|(which, route, back)| Onward { which, route, back });
     let op = prop_oneof![
+        // Most runs are to get far: to the join of their branches and beyond.
+        24 => (n(), onward).prop_map(|(run, way)| Op::Onward { run, way }),
         3 => (n(), n(), any::<bool>()).prop_map(|(process, caller, test)| Op::Start { process, caller, test }),
         6 => (n(), n(), n()).prop_map(|(run, step, caller)| Op::Claim { run, step, caller }),
         2 => (n(), any::<bool>(), proptest::option::weighted(0.1, n()))
@@ -168,6 +174,10 @@ impl Driver {
                 self.world.advance(Span(minutes * 60_000));
                 return None;
             }
+            Op::Onward { run, way } => {
+                let run = *pick(&self.live(), *run)?;
+                return self.onward(run, way);
+            }
             Op::Tick { run: Some(run) } => return Some(ShardCommand::Tick { run: Some(*pick(&self.runs, *run)?) }),
             Op::Tick { run: None } => return Some(ShardCommand::Tick { run: None }),
             Op::Repeat { which } => return Some(pick(&self.writes, *which)?.0.clone()),
@@ -263,7 +273,7 @@ impl Driver {
         outcome
     }
 
-    fn make(&mut self, caller: &Caller, action: Action) -> ShardCommand {
+    pub(super) fn make(&mut self, caller: &Caller, action: Action) -> ShardCommand {
         let request = format!("request {}", self.world.number());
         self.world.make(caller, &request, action)
     }
@@ -284,7 +294,7 @@ impl Driver {
     }
 
     /// By the token's holder, or by someone else.
-    fn by(&mut self, claim: &Claim, other: Option<usize>, action: Action) -> ShardCommand {
+    pub(super) fn by(&mut self, claim: &Claim, other: Option<usize>, action: Action) -> ShardCommand {
         let callers = callers();
         let holder = callers.iter().find(|c| c.id == claim.holder).unwrap();
         self.make(other.map_or(holder, |o| &callers[o % callers.len()]), action)
@@ -344,7 +354,7 @@ impl Driver {
         processes().into_iter().find(|p| p.name == name)
     }
 
-    fn submission(&self, run: RunId, step: usize, work: &Work) -> Option<Submission> {
+    pub(super) fn submission(&self, run: RunId, step: usize, work: &Work) -> Option<Submission> {
         let process = self.process_of(run)?;
         let step = &process.steps[step];
         let asks_owner = step.work().is_some_and(|w| w.output.declared.iter().any(|f| f.name == "owner"));
@@ -386,7 +396,7 @@ impl Driver {
 }
 
 /// Who may decide an item.
-fn allowed<'a>(callers: &'a [Caller], item: &Value) -> Option<&'a Caller> {
+pub(super) fn allowed<'a>(callers: &'a [Caller], item: &Value) -> Option<&'a Caller> {
     let assigned = at(item, "assignedTo").as_object().unwrap();
     let group = assigned.get("group").and_then(Value::as_str);
     let person = assigned.get("person").and_then(Value::as_str).map(str::to_lowercase);
@@ -396,6 +406,6 @@ fn allowed<'a>(callers: &'a [Caller], item: &Value) -> Option<&'a Caller> {
     })
 }
 
-fn pick<T>(of: &[T], index: usize) -> Option<&T> {
+pub(super) fn pick<T>(of: &[T], index: usize) -> Option<&T> {
     if of.is_empty() { None } else { of.get(index % of.len()) }
 }

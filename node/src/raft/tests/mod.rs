@@ -3,6 +3,8 @@
 
 mod cluster;
 mod durability;
+#[cfg(feature = "rocks")]
+mod engines;
 mod stores;
 
 use std::collections::BTreeSet;
