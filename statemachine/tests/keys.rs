@@ -45,7 +45,7 @@ fn key() -> impl Strategy<Value = Key> {
         Just(Key::Clock),
         Just(Key::OutboxNext),
         (text(), text(), 0..3u32).prop_map(|(org, process, version)| Key::Version { org, process, version }),
-        text().prop_map(|hash| Key::Definition { hash }),
+        (text(), text(), 0..3u32).prop_map(|(org, process, version)| Key::Definition { org, process, version }),
         unique().prop_map(|run| Key::Head { run: RunId(run) }),
         (unique(), 0..3u64).prop_map(|(run, revision)| Key::Journal { run: RunId(run), revision }),
         (text(), some(), work()).prop_map(|(org, process, place)| Key::Ready { org, process, place }),

@@ -266,3 +266,32 @@ fn a_run_pins_its_version_and_a_new_one_changes_nothing() {
     changed.hash = "another".to_owned();
     assert_eq!(refused(w.apply(ShardCommand::InstallVersion(changed))).0, Code::Conflict);
 }
+
+/// Files that differ in the order of keys alone have one hash; each version still shows its own file.
+#[test]
+fn a_version_shows_its_own_order_of_fields() {
+    let fields = [("d", FieldType::Number), ("c", FieldType::Number)];
+    let step = support::process::with_output(agent("a", one(1)), &fields);
+    let mut w = World::new(&[process("p", &[], vec![step, finish("done", "ok")])]);
+    let quorate_proto::Command::Shard(ShardCommand::InstallVersion(first)) = w.log[0].command.clone() else { panic!() };
+    let other = |org: &str, version| {
+        let mut other = first.clone();
+        (other.org, other.version) = (org.to_owned(), version);
+        let agentprocess::StepKind::Agent(work) = &mut other.process.steps[0].kind else { panic!() };
+        work.output = support::process::fields(&[fields[1], fields[0]], false);
+        ShardCommand::InstallVersion(other)
+    };
+    w.apply(other("o", 2)).unwrap();
+    w.apply(other("other", 1)).unwrap();
+    for (org, version, order) in [("o", 1, ["d", "c"]), ("o", 2, ["c", "d"]), ("other", 1, ["c", "d"])] {
+        let caller = Caller { org: org.to_owned(), ..a1() };
+        let run = w.new_run();
+        let inputs = object("{}");
+        w.write(&caller, Action::StartRun { run, process: "p".to_owned(), version, inputs, test: false }).unwrap();
+        let claimed = w.write(&caller, Action::Claim { run, step: "a".to_owned(), key: 1 }).unwrap();
+        let Reply::Claimed { seen, claim } = claimed else { panic!("{claimed:?}") };
+        let view = read::claim_view(&w.store, &w.machine.definitions, &seen, &claim).unwrap();
+        let output = at(at(&view, "step"), "output").as_object().unwrap();
+        assert_eq!(support::keys(output), order, "{org} {version}");
+    }
+}

@@ -114,7 +114,8 @@ fn install_version(store: &mut dyn Store, install: &InstallVersion) -> Result<Ou
         let message = format!("Role {role} of {name} has no group. Map every role (ROLE-UNMAPPED).");
         return Ok(Err(Refusal::new(Code::Invalid, message)));
     }
-    let definition = Key::Definition { hash: install.hash.clone() }.encode();
+    let definition =
+        Key::Definition { org: install.org.clone(), process: name.clone(), version: install.version }.encode();
     if store.get(&definition)?.is_none() {
         let row = Definition { process: install.process.clone(), body: install.body.clone() };
         store.put(definition, codec::encode(&row));

@@ -42,7 +42,7 @@ impl<'a> Change<'a> {
     pub fn open(store: &'a dyn Read, definitions: &Definitions, head: Head, at: Timestamp) -> Result<Self, Fatal> {
         let version = read::version(store, &head.org, &head.process, head.version)?
             .ok_or_else(|| Fatal(format!("run {} has no installed version", head.run)))?;
-        let definition = definitions.get(store, &head.hash)?;
+        let definition = definitions.of(store, &head)?;
         if definition.process.steps.len() != head.steps.len() {
             return Err(Fatal(format!("run {} and its definition differ in steps", head.run)));
         }

@@ -1,10 +1,14 @@
-//! Parsed definitions by content hash: a bounded cache over immutable rows, so it cannot influence an outcome.
+//! Parsed definitions: a bounded cache over immutable rows, so it cannot influence an outcome.
+//!
+//! By version and not by content hash: files that differ in the order of keys or the spelling of numbers share a hash,
+//! and each version shows its own.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quorate_proto::codec;
 
+use super::head::Head;
 use super::keys::Key;
 use super::rows::Definition;
 use crate::store::{Fatal, Read};
@@ -12,10 +16,10 @@ use crate::store::{Fatal, Read};
 /// How many definitions are kept parsed.
 const DEFINITIONS_MAX: usize = 512;
 
-/// Parsed definitions of one node.
+/// Parsed definitions of one node, by their keys: those of its shards, which hold the same of a version.
 #[derive(Debug, Default)]
 pub struct Definitions {
-    parsed: Mutex<BTreeMap<String, Arc<Definition>>>,
+    parsed: Mutex<BTreeMap<Vec<u8>, Arc<Definition>>>,
 }
 
 impl Definitions {
@@ -24,20 +28,25 @@ impl Definitions {
         Self::default()
     }
 
-    /// The definition of a content hash that some run or version names. A missing row stops the replica.
-    pub fn get(&self, store: &dyn Read, hash: &str) -> Result<Arc<Definition>, Fatal> {
-        let held = self.parsed.lock().unwrap_or_else(PoisonError::into_inner).get(hash).cloned();
+    /// The definition that a run is pinned to.
+    pub fn of(&self, store: &dyn Read, head: &Head) -> Result<Arc<Definition>, Fatal> {
+        self.get(store, &head.org, &head.process, head.version)
+    }
+
+    /// The definition of an installed version. A missing row stops the replica.
+    pub fn get(&self, store: &dyn Read, org: &str, process: &str, version: u32) -> Result<Arc<Definition>, Fatal> {
+        let key = Key::Definition { org: org.to_owned(), process: process.to_owned(), version }.encode();
+        let held = self.parsed.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(definition) = held {
             return Ok(definition);
         }
-        let bytes = store.get(&Key::Definition { hash: hash.to_owned() }.encode())?;
-        let bytes = bytes.ok_or_else(|| Fatal(format!("no definition with hash {hash}")))?;
+        let bytes = store.get(&key)?.ok_or_else(|| Fatal(format!("no definition of {process}, version {version}")))?;
         let definition = Arc::new(codec::decode::<Definition>(&bytes)?);
         let mut parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
         if parsed.len() >= DEFINITIONS_MAX {
             parsed.clear();
         }
-        parsed.insert(hash.to_owned(), Arc::clone(&definition));
+        parsed.insert(key, Arc::clone(&definition));
         Ok(definition)
     }
 }

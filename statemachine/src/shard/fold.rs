@@ -108,7 +108,6 @@ pub fn begin(run: RunId, at: Timestamp, started: &Started) -> Head {
         org: started.org.clone(),
         process: started.process.clone(),
         version: started.version,
-        hash: started.hash.clone(),
         test: started.test,
         started_by: started.by.clone(),
         initiator: started.initiator.clone(),

@@ -28,8 +28,6 @@ pub struct Head {
     pub process: String,
     /// The pinned version (§6.5).
     pub version: u32,
-    /// The pinned version's content hash.
-    pub hash: String,
     /// `mode: "test"`.
     pub test: bool,
     /// Identity id of the starter.

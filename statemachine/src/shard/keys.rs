@@ -6,7 +6,7 @@
 //! | 02 | `OutboxNext` | next outbox sequence (`u64`) |
 //! | 03 | `AttemptLast` | last attempt number this shard gave as a home (`u64`) |
 //! | 10 | `Version` organization, process, number | [`super::rows::InstalledVersion`] |
-//! | 11 | `Definition` content hash | [`super::rows::Definition`] |
+//! | 11 | `Definition` organization, process, number | [`super::rows::Definition`] |
 //! | 20 | `Head` run | [`super::head::Head`] |
 //! | 21 | `Journal` run, revision | [`super::event::JournalRow`] |
 //! | 30 | `Ready` organization, all or process, ready since, run, position | nothing |
@@ -41,7 +41,7 @@ pub enum Key {
     OutboxNext,
     AttemptLast,
     Version { org: String, process: String, version: u32 },
-    Definition { hash: String },
+    Definition { org: String, process: String, version: u32 },
     Head { run: RunId },
     Journal { run: RunId, revision: u64 },
     Ready { org: String, process: Option<String>, place: WorkKey },
@@ -111,7 +111,9 @@ impl Key {
             Self::OutboxNext => Writer::new(0x02).done(),
             Self::AttemptLast => Writer::new(0x03).done(),
             Self::Version { org, process, version } => Writer::new(0x10).text(org).text(process).u32(*version).done(),
-            Self::Definition { hash } => Writer::new(0x11).text(hash).done(),
+            Self::Definition { org, process, version } => {
+                Writer::new(0x11).text(org).text(process).u32(*version).done()
+            }
             Self::Head { run } => Writer::new(0x20).run(*run).done(),
             Self::Journal { run, revision } => Writer::new(0x21).run(*run).u64(*revision).done(),
             Self::Ready { org, process, place } => work(ready(org, process.as_deref()), *place),
@@ -140,7 +142,7 @@ impl Key {
             0x02 => Self::OutboxNext,
             0x03 => Self::AttemptLast,
             0x10 => Self::Version { org: r.text()?, process: r.text()?, version: r.u32()? },
-            0x11 => Self::Definition { hash: r.text()? },
+            0x11 => Self::Definition { org: r.text()?, process: r.text()?, version: r.u32()? },
             0x20 => Self::Head { run: r.run()? },
             0x21 => Self::Journal { run: r.run()?, revision: r.u64()? },
             0x30 => Self::Ready { org: r.text()?, process: read_process(&mut r)?, place: read_work(&mut r)? },

@@ -46,7 +46,7 @@ pub fn get_run(
     at: Timestamp,
 ) -> Result<Option<Value>, Fatal> {
     let Some(head) = head(store, org, run)? else { return Ok(None) };
-    let definition = definitions.get(store, &head.hash)?;
+    let definition = definitions.of(store, &head)?;
     view::run(&head, &definition, &Journal::new(store, run), at).map(Some)
 }
 
@@ -55,14 +55,14 @@ pub fn get_run(
 /// `seen` comes out of a reply of this organization's own call or request row, never from a caller.
 pub fn run_at(store: &dyn Read, definitions: &Definitions, seen: &Seen) -> Result<Value, Fatal> {
     let (head, journal) = head_at(store, seen)?;
-    let definition = definitions.get(store, &head.hash)?;
+    let definition = definitions.of(store, &head)?;
     view::run(&head, &definition, &journal, seen.at)
 }
 
 /// The result of `claim` without its token, as the claim saw the run.
 pub fn claim_view(store: &dyn Read, definitions: &Definitions, seen: &Seen, claim: &Claim) -> Result<Value, Fatal> {
     let (head, journal) = head_at(store, seen)?;
-    let definition = definitions.get(store, &head.hash)?;
+    let definition = definitions.of(store, &head)?;
     view::claim(&head, &definition, &journal, claim)
 }
 

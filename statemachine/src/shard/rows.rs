@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A version as this shard installed it. The hash never changes (§6.5); the maps may (ROLE-VERSIONS).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstalledVersion {
-    /// Content hash, lower-case hex: names the definition.
+    /// Content hash, lower-case hex.
     pub hash: String,
     /// Role name to group id.
     pub roles: BTreeMap<String, String>,
@@ -20,7 +20,7 @@ pub struct InstalledVersion {
     pub operators: String,
 }
 
-/// What a content hash stands for.
+/// What an installed version says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
     /// The process.

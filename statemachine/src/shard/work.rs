@@ -66,7 +66,7 @@ fn entry(
 ) -> Result<Value, Fatal> {
     let lost = || Fatal(format!("run {}: a work row without its work", place.run));
     let head = read::any_head(store, place.run)?.ok_or_else(lost)?;
-    let definition = definitions.get(store, &head.hash)?;
+    let definition = definitions.of(store, &head)?;
     let process = &definition.process;
     let journal = Journal::new(store, place.run);
     let position = place.position as usize;

@@ -21,7 +21,7 @@ use quorate_statemachine::store::Memory;
 pub struct State {
     pub runs: Vec<(Head, Vec<JournalRow>, Process)>,
     pub versions: BTreeMap<(String, u32), InstalledVersion>,
-    pub definitions: BTreeMap<String, Definition>,
+    pub definitions: BTreeMap<(String, u32), Definition>,
     indexes: BTreeSet<Vec<u8>>,
     clock: Timestamp,
 }
@@ -41,8 +41,8 @@ pub fn read(store: &Memory) -> State {
             Key::Version { process, version, .. } => {
                 versions.insert((process, version), codec::decode(value).unwrap());
             }
-            Key::Definition { hash } => {
-                definitions.insert(hash, codec::decode::<Definition>(value).unwrap());
+            Key::Definition { process, version, .. } => {
+                definitions.insert((process, version), codec::decode::<Definition>(value).unwrap());
             }
             Key::Ready { .. } | Key::Item { .. } | Key::RunList { .. } | Key::Timer { .. } => {
                 indexes.insert(key.to_vec());
@@ -61,7 +61,7 @@ pub fn read(store: &Memory) -> State {
     }
     let with_rows = |head: Head| {
         let rows = journals.get(&head.run).unwrap().clone();
-        let process = definitions[&head.hash].process.clone();
+        let process = definitions[&(head.process.clone(), head.version)].process.clone();
         (head, rows, process)
     };
     State { runs: heads.into_iter().map(with_rows).collect(), versions, definitions, indexes, clock }
@@ -121,8 +121,8 @@ pub fn immutable(before: &State, after: &State) {
     for (name, version) in &before.versions {
         assert_eq!(version.hash, after.versions[name].hash, "immutability: {name:?}");
     }
-    for (hash, definition) in &before.definitions {
-        assert_eq!(definition, &after.definitions[hash], "immutability: {hash}");
+    for (name, definition) in &before.definitions {
+        assert_eq!(definition, &after.definitions[name], "immutability: {name:?}");
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn execute(
     if read::any_head(call.store, run)?.is_some() {
         return Err(Refusal::new(Code::Retry, "The run's id is taken. Call again with the same requestId.").into());
     }
-    let definition = call.definitions.get(call.store, &version.hash)?;
+    let definition = call.definitions.get(call.store, &caller.org, process, number)?;
     let person = caller.kind == CallerKind::Human;
     let started = Started {
         org: caller.org.clone(),
