@@ -118,11 +118,21 @@ async fn operators_work_by_command() {
     let (status, _, err) = process(&["import", bad.to_str().unwrap()]);
     assert!(status == 1 && err.lines().count() >= 4, "each issue on its own line:\n{err}");
 
+    // By the hash that import told, and only the file that has it.
+    let told = out.lines().find_map(|line| line.split_once("--hash ")).unwrap().1;
+    let hash = told.split(' ').next().unwrap().to_owned();
+    let other = folder.file("other.md", &FILE.replace("Body.", "Another body."));
+    assert_eq!(process(&["import", other.to_str().unwrap()]).0, 0);
+    let (status, _, err) = process(&["publish", "p", "--hash", &hash, "--role", "lead=g_finance"]);
+    assert!(status == 1 && err.contains("is not the one you saw"), "{err}");
+    assert!(!process(&["list"]).1.contains("p 1"));
+    assert_eq!(process(&["import", folder.0.join("p").to_str().unwrap()]).0, 0);
     let (status, _, err) = process(&["publish", "p"]);
     assert!(status == 1 && err.lines().any(|line| line.starts_with("roles.lead: ")), "{err}");
-    let (status, out, _) = process(&["publish", "p", "--role", "lead=g_finance", "--json"]);
+    let (status, out, _) = process(&["publish", "p", "--hash", &hash, "--role", "lead=g_finance", "--json"]);
     let published: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((status, &published["version"]["version"], &published["created"]), (0, &json!(1), &json!(true)));
+    assert_eq!(published["version"]["hash"], hash.as_str());
     assert!(process(&["publish", "p"]).1.contains("has this content already"));
     let (status, out, _) = process(&["publish", "nowhere", "--json"]);
     let refused: Value = serde_json::from_str(&out).unwrap();

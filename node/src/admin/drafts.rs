@@ -25,6 +25,7 @@ const DIFFERENCE_BYTES_MAX: usize = 64 * 1024;
     responses(
         (status = 200, body = Draft),
         (status = 422, body = ErrorBody, description = "Not a valid process; every issue at once"),
+        (status = 409, body = ErrorBody, description = "Another was imported in the same moment"),
         (status = 403, body = ErrorBody),
     )
 )]
@@ -35,7 +36,7 @@ pub(super) async fn import(
     file: Bytes,
 ) -> Result<Json<Draft>, Fault> {
     let document = document(&file, query.folder.as_deref())?;
-    let name = document.process.name.clone();
+    let (name, hash) = (document.process.name.clone(), document.hash.clone());
     let draft = ImportDraft {
         org: caller.org.clone(),
         // Read as a document, so it is UTF-8.
@@ -46,7 +47,14 @@ pub(super) async fn import(
         by: caller.id.clone(),
     };
     office.reach.change(CatalogCommand::ImportDraft(Box::new(draft))).await?;
-    office.draft(&caller.org, &name).await.map(Json)
+    let stands = office.draft(&caller.org, &name).await?;
+    if stands.hash != hash {
+        // Never another's file in answer to this one.
+        let message =
+            format!("{} imported another draft of {name} in the same moment. Import again.", stands.imported_by);
+        return Err(Fault::new(Code::Conflict, message));
+    }
+    Ok(Json(stands))
 }
 
 /// Drafts by process name.

@@ -105,7 +105,7 @@ pub struct PublishRequest {
     /// The group that decides escalations; the operators when nothing is given here or in the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalations: Option<String>,
-    /// The hash of the draft you saw: refused when it has changed since.
+    /// The hash of the draft you saw: refused when another was imported since. Without it, the draft of the moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }

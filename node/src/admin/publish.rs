@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use quorate_proto::Code;
 use quorate_proto::catalog::{CatalogCommand, CatalogReply};
-use quorate_statemachine::catalog::{read, roles};
+use quorate_statemachine::catalog::{changed, read, roles};
 use quorate_statemachine::store::Fatal;
 
 use super::Office;
@@ -48,6 +48,10 @@ pub(super) async fn publish(
             format!("There is no draft of {process}. Import its PROCESS.md first."),
         ));
     };
+    // Before anything is judged: issues of another's file would only mislead.
+    if let Some(changed) = changed(&draft, request.hash.as_deref()) {
+        return Err(changed.into());
+    }
     let mut bound = request.roles;
     // Offered pre-filled from the last version (ROLE-VERSIONS).
     if let Some(latest) = &latest {
@@ -73,7 +77,7 @@ pub(super) async fn publish(
         escalations,
         by: caller.id.clone(),
         // What was judged here is what must be published.
-        hash: Some(request.hash.unwrap_or(draft.hash)),
+        hash: Some(draft.hash),
     };
     let CatalogReply::Published { version, created } = office.reach.change(publish).await? else {
         return Err(Fatal("a publication was answered with something else".to_owned()).into());

@@ -46,7 +46,9 @@ enum ProcessCommand {
         /// The group that decides escalations
         #[arg(long, value_name = "GROUP")]
         escalations: Option<String>,
-        /// Refuse when the draft no longer has this hash
+        /// The draft to publish, by the hash that import told; refused when another was imported since
+        ///
+        /// Without it, the draft that stands is looked at, told and published.
         #[arg(long, value_name = "HASH")]
         hash: Option<String>,
     },
@@ -97,7 +99,11 @@ impl Process {
         match self.command {
             ProcessCommand::Import { path } => import(&client, &path, json).await,
             ProcessCommand::Publish { name, roles, escalations, hash } => {
-                let request = PublishRequest { roles: map(roles), escalations, hash };
+                let hash = match hash {
+                    Some(hash) => hash,
+                    None => seen(&client, &name, json).await?,
+                };
+                let request = PublishRequest { roles: map(roles), escalations, hash: Some(hash) };
                 let path = format!("/processes/{}/publish", part(&name));
                 let published: Published = client.send(Method::POST, &path, serde_json::to_string(&request)?).await?;
                 tell(json, &published, tell_published)
@@ -155,6 +161,15 @@ async fn import(client: &Client, path: &Path, json: bool) -> anyhow::Result<()> 
     let query = folder.map_or_else(String::new, |folder| format!("?folder={}", part(&folder)));
     let draft: Draft = client.send(Method::POST, &format!("/drafts{query}"), text).await?;
     tell(json, &draft, tell_draft)
+}
+
+/// The hash of the draft that stands, told so that the operator sees whose file goes.
+async fn seen(client: &Client, name: &str, json: bool) -> anyhow::Result<String> {
+    let draft: Draft = client.get(&format!("/drafts/{}", part(name))).await?;
+    if !json {
+        println!("Draft of {name} with content hash {}, imported by {}", draft.hash, draft.imported_by);
+    }
+    Ok(draft.hash)
 }
 
 /// All pages.

@@ -43,7 +43,7 @@ pub(super) fn tell_draft(draft: &Draft) {
         let group = bind.group.as_deref().unwrap_or("GROUP");
         format!(" --role {}={group}", bind.role)
     });
-    println!("Next: quorate process publish {}{}", draft.process, roles.collect::<String>());
+    println!("Next: quorate process publish {} --hash {}{}", draft.process, draft.hash, roles.collect::<String>());
 }
 
 pub(super) fn tell_published(published: &Published) {

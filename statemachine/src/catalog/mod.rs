@@ -12,3 +12,4 @@ pub mod rows;
 mod tests;
 
 pub use apply::apply;
+pub use command::publish::changed;

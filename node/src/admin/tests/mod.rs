@@ -4,6 +4,7 @@ mod catalog;
 mod hashes;
 mod manage;
 mod offer;
+mod racing;
 mod versions;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use crate::auth::Authenticator;
 use crate::auth::dev::{DevIdentity, DevIssuer, DevToken};
 use crate::clock::Clock;
 use crate::config::Organization;
+use crate::groups::Groups;
 use crate::http::observe::Metrics;
 use crate::memory::MemoryGroups;
 
@@ -48,9 +50,9 @@ pub(super) enum Who {
 }
 
 /// A server's administration and tools over groups in memory.
-pub(super) struct World {
+pub(super) struct World<G: Groups = MemoryGroups> {
     pub(super) router: Router,
-    pub(super) api: Arc<Api<MemoryGroups>>,
+    pub(super) api: Arc<Api<G>>,
     tokens: BTreeMap<Who, String>,
     authenticator: Arc<Authenticator>,
 }
@@ -61,6 +63,13 @@ impl World {
     }
 
     pub(super) fn with_clock(clock: Clock) -> Self {
+        let clock = Arc::new(clock);
+        Self::over(Arc::new(MemoryGroups::new(2, Arc::clone(&clock))), clock)
+    }
+}
+
+impl<G: Groups> World<G> {
+    pub(super) fn over(groups: Arc<G>, clock: Arc<Clock>) -> Self {
         let dir = std::env::temp_dir().join(format!("quorate-admin-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir_all(&dir).unwrap();
         let issuer = DevIssuer::open(&dir).unwrap();
@@ -77,8 +86,6 @@ impl World {
             (Who::Person, token(human("mira"), "demo", false)),
             (Who::Agent, token(DevIdentity::Agent("agent-1".to_owned()), "demo", false)),
         ]);
-        let clock = Arc::new(clock);
-        let groups = Arc::new(MemoryGroups::new(2, Arc::clone(&clock)));
         let api = Arc::new(Api::new(groups, Settings::new("http://127.0.0.1:8080"), clock));
         let authenticator = Arc::new(Authenticator::new(&issuer.config()).unwrap());
         let mut world = Self { router: Router::new(), api, tokens, authenticator };

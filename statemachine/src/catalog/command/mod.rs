@@ -3,7 +3,7 @@
 pub(super) mod add_key;
 pub(super) mod import_draft;
 pub(super) mod map_roles;
-pub(super) mod publish;
+pub(in crate::catalog) mod publish;
 pub(super) mod retire;
 
 use quorate_proto::{Code, Refusal};

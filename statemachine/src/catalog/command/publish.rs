@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use agentprocess::time::Timestamp;
-use quorate_proto::catalog::CatalogReply;
+use quorate_proto::catalog::{CatalogReply, ImportDraft};
 use quorate_proto::{Code, Refusal, codec};
 
 use crate::catalog::apply::{Judged, record};
@@ -23,6 +23,19 @@ pub(in crate::catalog) struct Publish<'a> {
     pub(in crate::catalog) by: &'a str,
 }
 
+/// The refusal for a publisher who saw another draft than the one that stands: a publication never takes a file under a
+/// claim that was made for another.
+pub fn changed(draft: &ImportDraft, seen: Option<&str>) -> Option<Refusal> {
+    seen.filter(|seen| *seen != draft.hash)?;
+    let ImportDraft { process, hash, by, .. } = draft;
+    let message = format!(
+        "The draft of {} is not the one you saw: {by} has imported another, with hash {hash}. Look at it, or import \
+         yours again, then publish with the hash you were told.",
+        process.name
+    );
+    Some(Refusal::new(Code::Conflict, message))
+}
+
 pub(in crate::catalog) fn apply(
     store: &mut dyn Store,
     at: Timestamp,
@@ -34,9 +47,8 @@ pub(in crate::catalog) fn apply(
         let message = format!("There is no draft of {process}. Import its PROCESS.md first.");
         return Ok(Err(Refusal::new(Code::NotFound, message)));
     };
-    if seen.is_some_and(|seen| seen != draft.hash) {
-        let message = format!("The draft of {process} has changed since you saw it. Look at it again, then publish.");
-        return Ok(Err(Refusal::new(Code::Conflict, message)));
+    if let Some(changed) = changed(&draft, seen) {
+        return Ok(Err(changed));
     }
     let mut issues = roles::issues(&draft.process, publish.roles);
     if publish.escalations.is_some_and(|group| !roles::is_group(group)) {
