@@ -36,6 +36,9 @@ pub(super) async fn advance(
     }
     let span = span(&request.advance)
         .ok_or_else(|| Fault::new(Code::Invalid, "advance: write digits and s, m, h or d, such as 10m"))?;
+    if !request.settle {
+        return Ok(Json(Standing { now: clock.pass(span).to_string() }));
+    }
     let now = clock.advance(span);
     // Committed, so that every group agrees on it and a restart goes on from it; then until nothing is due.
     for shard in 0..office.reach.shards() {

@@ -227,11 +227,18 @@ pub struct RecordPage {
 pub struct Advance {
     /// A duration: digits and `s`, `m`, `h` or `d`, such as `10m`.
     pub advance: String,
+    /// `false`: nothing is fired; what is due by then is found by the next call.
+    #[serde(default = "yes")]
+    pub settle: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Where the test clock stands.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Standing {
-    /// The agreed time (RFC 3339), with everything due at it done.
+    /// The agreed time (RFC 3339), with everything due at it done if that was asked for.
     pub now: String,
 }

@@ -112,6 +112,7 @@ impl<'w> Script<'w> {
                 Ok(String::new())
             }
             "publish" => self.publish(actor, &args),
+            "draft" => self.draft(actor, &args),
             "start" => {
                 arguments.set("process", format!("{}{}", args.word(0)?, self.names.suffix));
                 arguments.set("inputs", Object::new());
@@ -170,6 +171,10 @@ impl<'w> Script<'w> {
             "fetch" => self.fetch(&args),
             "advance" => {
                 self.world.advance(span(args.word(0)?).ok_or("advance takes a duration")?);
+                Ok(String::new())
+            }
+            "pass" => {
+                self.world.pass(span(args.word(0)?).ok_or("pass takes a duration")?);
                 Ok(String::new())
             }
             "notifications" => {

@@ -14,6 +14,7 @@
 mod args;
 mod envelope;
 mod fixtures;
+mod hostile;
 mod json;
 mod language;
 #[cfg(all(feature = "http", feature = "rocks"))]
@@ -91,6 +92,11 @@ macro_rules! files {
             }
 
             #[test]
+            fn hostile_documents_cost_little() {
+                hostile::documents(&memory::MemoryWorld::new(Settings::default()));
+            }
+
+            #[test]
             fn fixtures_run_to_an_end() {
                 fixtures::play_all(&memory::MemoryWorld::new(Settings::default()));
             }
@@ -125,6 +131,11 @@ macro_rules! files {
             }
 
             #[test]
+            fn hostile_documents_cost_little() {
+                hostile::documents(&mcp::McpWorld::new("hostile", Settings::default()));
+            }
+
+            #[test]
             fn fixtures_run_to_an_end() {
                 fixtures::play_all(&mcp::McpWorld::new("fixtures", Settings::default()));
             }
@@ -135,6 +146,7 @@ macro_rules! files {
 files! {
     claims: "claims",
     decisions: "decisions",
+    documents: "documents",
     due: "due",
     ending: "ending",
     files_and_urls: "files",

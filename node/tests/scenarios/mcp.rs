@@ -175,6 +175,13 @@ impl McpWorld {
         self.runtime.block_on(exchange).map_err(|e: reqwest::Error| e.to_string())
     }
 
+    /// Imports a document; the draft as the server tells it.
+    fn draft(&self, org: &str, source: &str) -> Result<Value, Vec<String>> {
+        let (status, said) = self.admin("POST", "/admin/v1/drafts", org, source).unwrap();
+        let said = parse(&said).map_err(|e| vec![format!("status {status}: {e}")])?;
+        if status >= 400 { Err(issues(&said)) } else { Ok(said) }
+    }
+
     fn clock(&self, by: &str) -> Timestamp {
         let body = format!(r#"{{"advance":"{by}"}}"#);
         let (status, said) = self.admin("POST", "/admin/v1/test/clock", "A", &body).unwrap();
@@ -201,19 +208,20 @@ impl World for McpWorld {
         Ok(envelope.clone())
     }
 
+    fn import(&self, org: &str, source: &str) -> Result<Vec<String>, Vec<String>> {
+        let said = self.draft(org, source)?;
+        Ok(list(&said, "roles").iter().map(|role| text(role, "role").to_owned()).collect())
+    }
+
     fn publish(&self, org: &str, source: &str, group: &dyn Fn(&str) -> String) -> Result<Published, Vec<String>> {
-        let (status, said) = self.admin("POST", "/admin/v1/drafts", org, source).unwrap();
-        let said = parse(&said).map_err(|e| vec![format!("status {status}: {e}")])?;
-        if status >= 400 {
-            return Err(issues(&said));
-        }
+        let said = self.draft(org, source)?;
         let mut roles = Object::new();
         for role in list(&said, "roles") {
             let name = text(role, "role");
             roles.set(name, group(name));
         }
         let mut publish = Object::new();
-        publish.set("roles", roles);
+        publish.set("roles", roles).set("hash", text(&said, "hash"));
         let path = format!("/admin/v1/processes/{}/publish", text(&said, "process"));
         let (status, said) = self.admin("POST", &path, org, &Value::Object(publish).to_string()).unwrap();
         let said = parse(&said).map_err(|e| vec![format!("status {status}: {e}")])?;
@@ -231,6 +239,16 @@ impl World for McpWorld {
 
     fn advance(&self, by: Span) {
         self.clock(&format!("{}m", by.0 / 60_000));
+    }
+
+    fn pass(&self, by: Span) {
+        let body = format!(r#"{{"advance":"{}m","settle":false}}"#, by.0 / 60_000);
+        let (status, said) = self.admin("POST", "/admin/v1/test/clock", "A", &body).unwrap();
+        assert_eq!(status, 200, "{said}");
+    }
+
+    fn pid(&self) -> u32 {
+        self.server.id()
     }
 
     fn open(&self, url: &str) -> Result<Vec<u8>, u16> {

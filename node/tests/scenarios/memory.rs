@@ -74,6 +74,24 @@ impl World for MemoryWorld {
         }
     }
 
+    fn import(&self, org: &str, source: &str) -> Result<Vec<String>, Vec<String>> {
+        let document = Document::read(source.as_bytes())
+            .map_err(|issues| issues.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let roles = document.process.roles().into_iter().map(str::to_owned).collect();
+        let draft = ImportDraft {
+            org: org.to_owned(),
+            source: source.to_owned(),
+            process: document.process,
+            body: document.body,
+            hash: document.hash,
+            by: "u_publisher".to_owned(),
+        };
+        match self.propose(GroupId::Catalog, Command::Catalog(CatalogCommand::ImportDraft(Box::new(draft)))) {
+            Ok(_) => Ok(roles),
+            Err(refusal) => Err(vec![refusal.message]),
+        }
+    }
+
     fn publish(&self, org: &str, source: &str, group: &dyn Fn(&str) -> String) -> Result<Published, Vec<String>> {
         let shown = |issues: Vec<Issue>| issues.iter().map(ToString::to_string).collect::<Vec<_>>();
         let document = Document::read(source.as_bytes()).map_err(shown)?;
@@ -82,27 +100,16 @@ impl World for MemoryWorld {
         if !lacking.is_empty() {
             return Err(shown(lacking));
         }
-        let (process, hash) = (document.process.name.clone(), document.hash.clone());
-        let roles = document.process.roles().into_iter().map(|role| (role.to_owned(), group(role))).collect();
-        let (org, by) = (org.to_owned(), "u_publisher".to_owned());
-        let draft = ImportDraft {
-            org: org.clone(),
-            source: source.to_owned(),
-            process: document.process,
-            body: document.body,
-            hash: document.hash,
-            by: by.clone(),
-        };
-        let publish = CatalogCommand::Publish { org, process, roles, escalations: None, by, hash: None };
-        for command in [CatalogCommand::ImportDraft(Box::new(draft)), publish] {
-            match self.propose(GroupId::Catalog, Command::Catalog(command)) {
-                Ok(Reply::Catalog(CatalogReply::Published { version, .. })) => return Ok(Published { version, hash }),
-                Ok(_) => {}
-                Err(refusal) if refusal.issues.is_empty() => return Err(vec![refusal.message]),
-                Err(refusal) => return Err(refusal.issues),
-            }
+        let roles = self.import(org, source)?.into_iter().map(|role| (role.clone(), group(&role))).collect();
+        let (process, hash) = (document.process.name, document.hash);
+        let (org, by, seen) = (org.to_owned(), "u_publisher".to_owned(), Some(hash.clone()));
+        let publish = CatalogCommand::Publish { org, process, roles, escalations: None, by, hash: seen };
+        match self.propose(GroupId::Catalog, Command::Catalog(publish)) {
+            Ok(Reply::Catalog(CatalogReply::Published { version, .. })) => Ok(Published { version, hash }),
+            Ok(_) => Err(vec!["publishing gave no version".to_owned()]),
+            Err(refusal) if refusal.issues.is_empty() => Err(vec![refusal.message]),
+            Err(refusal) => Err(refusal.issues),
         }
-        Err(vec!["publishing gave no version".to_owned()])
     }
 
     fn now(&self) -> Timestamp {
@@ -111,6 +118,14 @@ impl World for MemoryWorld {
 
     fn advance(&self, by: Span) {
         self.clock.advance(by);
+    }
+
+    fn pass(&self, by: Span) {
+        self.clock.pass(by);
+    }
+
+    fn pid(&self) -> u32 {
+        std::process::id()
     }
 
     fn open(&self, url: &str) -> Result<Vec<u8>, u16> {

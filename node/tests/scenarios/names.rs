@@ -114,6 +114,10 @@ impl Names {
 
     /// An instant relative to the scenario's start.
     pub fn time(&self, at: Timestamp) -> String {
+        // The last instant there is stands wherever a scenario starts.
+        if at == Timestamp::MAX {
+            return at.to_string();
+        }
         let ms = at.0 - self.start.0;
         let mut left = ms.unsigned_abs();
         let mut text = String::from(if ms < 0 { "t0-" } else { "t0+" });

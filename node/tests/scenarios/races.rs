@@ -100,6 +100,10 @@ pub fn decisions(world: &dyn World) {
     assert_eq!(text(&after, "data.data.steps.r.by"), world.identity(["rita", "ron"][winner]));
     assert_eq!(text(&after, "data.data.steps.r.decision"), ["approved", "rejected"][winner]);
     assert_eq!(list(&after, "data.data.steps.r.history"), []);
+    // One transition: the way that was decided, and not the other.
+    let state = |step: &str| at(&after, &format!("data.steps.{step}.state")).and_then(Value::as_str);
+    let expected = [[Some("ready"), None], [None, Some("ready")]][winner];
+    assert_eq!([state("b"), state("c")], expected, "{after}");
 }
 
 /// R/I-05, D/S-20: identical calls at once take effect once, and each is told the one result.

@@ -13,17 +13,26 @@ pub trait World: Sync {
     /// `Err` holds every issue.
     fn publish(&self, org: &str, source: &str, group: &dyn Fn(&str) -> String) -> Result<Published, Vec<String>>;
 
+    /// Imports a document as a draft and leaves it at that; its process's roles.
+    fn import(&self, org: &str, source: &str) -> Result<Vec<String>, Vec<String>>;
+
     /// The agreed clock.
     fn now(&self) -> Timestamp;
 
     /// Moves the agreed clock on.
     fn advance(&self, by: Span);
 
+    /// Moves the agreed clock on and fires nothing: the next call finds what is due.
+    fn pass(&self, by: Span);
+
     /// Opens a file's url: the bytes, or the status that refused it.
     fn open(&self, url: &str) -> Result<Vec<u8>, u16>;
 
     /// What left the server since the last look, in order, each as `kind run step → receivers`.
     fn notifications(&self) -> Vec<Value>;
+
+    /// The process that reads documents.
+    fn pid(&self) -> u32;
 
     /// The identity id that records show for `actor`.
     fn identity(&self, actor: &str) -> String;

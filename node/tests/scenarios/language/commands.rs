@@ -112,6 +112,25 @@ impl Script<'_> {
 
     /// `publish NAME STEP…`, or `publish NAME file=x` for `scenarios/processes/x.md`.
     pub(super) fn publish(&mut self, actor: &str, args: &Args) -> Said {
+        let (name, source) = self.document(args)?;
+        match self.world.publish(org_of(actor), &source, &group_of) {
+            Ok(published) if args.get("show") == Some("version") => Ok(format!("{name} v{}\n", published.version)),
+            Ok(_) => Ok(String::new()),
+            Err(issues) => Err(issues.join("\n  ").into()),
+        }
+    }
+
+    /// `draft NAME STEP…`: imported, and left at that.
+    pub(super) fn draft(&mut self, actor: &str, args: &Args) -> Said {
+        let (_, source) = self.document(args)?;
+        match self.world.import(org_of(actor), &source) {
+            Ok(_) => Ok(String::new()),
+            Err(issues) => Err(issues.join("\n  ").into()),
+        }
+    }
+
+    /// The name and the text of a document; `ends=crlf` ends its lines so.
+    fn document(&self, args: &Args) -> Result<(String, String), Box<dyn Error>> {
         let name = &self.names.fill(args.word(0)?);
         let full = format!("{name}{}", self.names.suffix);
         let source = match args.get("file") {
@@ -132,11 +151,8 @@ impl Script<'_> {
                 sketch::document(&full, args.get("description").unwrap_or("d"), &extra, &args.words()[1..], &body)
             }
         };
-        match self.world.publish(org_of(actor), &source, &group_of) {
-            Ok(published) if args.get("show") == Some("version") => Ok(format!("{name} v{}\n", published.version)),
-            Ok(_) => Ok(String::new()),
-            Err(issues) => Err(issues.join("\n  ").into()),
-        }
+        let source = if args.get("ends") == Some("crlf") { source.replace('\n', "\r\n") } else { source };
+        Ok((name.clone(), source))
     }
 
     /// `replay LABEL`: the same call again, by another actor if the prefix names one.
