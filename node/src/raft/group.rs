@@ -16,7 +16,7 @@ use super::message::{Attempt, Barrier};
 use super::rows::Rows;
 use super::snapshot::Staging;
 use super::state::{State, Watch};
-use super::types::{LogId, Proposal, Raft, Types, name};
+use super::types::{LogId, Proposal, Raft, SnapshotMeta, Types, name};
 use crate::clock::Clock;
 use crate::engine::Engine;
 
@@ -27,8 +27,8 @@ pub(super) struct Group {
     pub(super) watch: Arc<Watch>,
     /// Makes room for snapshots; the state itself is with Raft.
     pub(super) state: State,
-    /// The snapshot that is arriving, if one is.
-    pub(super) staging: Mutex<Option<Staging>>,
+    /// The snapshot that is arriving, if one is, and what it covers.
+    pub(super) staging: Mutex<Option<(SnapshotMeta, Staging)>>,
     /// How much may be written before the log is made shorter, in bytes.
     pub(super) log_bytes_max: u64,
     /// Where the state was when the log was last made shorter for its size.

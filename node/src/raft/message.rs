@@ -19,19 +19,18 @@ pub(super) enum Request {
     Vote(VoteRequest<Types>),
     /// Say whether you would.
     PreVote(VoteRequest<Types>),
-    /// A chunk of a snapshot; the first begins anew.
+    /// A chunk of a snapshot.
     Chunk {
-        /// Whether it is the first.
-        first: bool,
+        /// What the snapshot covers, with its first chunk: that one begins anew.
+        first: Option<SnapshotMeta>,
         /// As [`quorate_statemachine::transfer`] made it.
         bytes: Vec<u8>,
     },
-    /// All chunks are there: install them.
+    /// All chunks are there: install them. What they cover came with the first, so that a request that was long on its
+    /// way cannot give them another place in the log.
     Install {
         /// The leader's vote.
         vote: Vote,
-        /// What the snapshot covers.
-        meta: SnapshotMeta,
     },
     /// Take over the leadership.
     Transfer(TransferLeaderRequest<Types>),

@@ -18,10 +18,9 @@ use quorate_statemachine::transfer::{self, Position};
 
 use super::message::{Request, Response};
 use super::snapshot::{CHUNK_BYTES, Content};
-use super::types::{Types, Vote};
+use super::types::{Snapshot, Types, Vote};
 
 type Failure = RPCError<Types>;
-type Snapshot = openraft::alias::SnapshotOf<Types, Content>;
 
 /// A peer could not be reached, or did not answer. It may have got the request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,17 +98,18 @@ impl Peer {
         let Content::Rows(rows) = snapshot.snapshot else {
             return Err(failed("a snapshot that has not been installed cannot be sent"));
         };
-        let (mut next, mut first) = (Some(Position::default()), true);
+        let (mut next, mut first) = (Some(Position::default()), Some(snapshot.meta));
         while let Some(position) = next {
             let (bytes, after) =
                 transfer::export(&rows, &position, CHUNK_BYTES).map_err(|e| failed(&format!("reading failed: {e}")))?;
-            let response = self.ask(RPCTypes::InstallSnapshot, Request::Chunk { first, bytes }, limit).await?;
+            let response =
+                self.ask(RPCTypes::InstallSnapshot, Request::Chunk { first: first.take(), bytes }, limit).await?;
             if !matches!(response, Response::Taken) {
                 return Ok(response);
             }
-            (next, first) = (after, false);
+            next = after;
         }
-        self.ask(RPCTypes::InstallSnapshot, Request::Install { vote, meta: snapshot.meta }, limit).await
+        self.ask(RPCTypes::InstallSnapshot, Request::Install { vote }, limit).await
     }
 }
 

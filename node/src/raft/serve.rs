@@ -2,14 +2,14 @@
 
 use std::sync::PoisonError;
 
-use openraft::errors::Fatal;
 use quorate_proto::{GroupId, codec};
+use quorate_statemachine::store::Fatal;
 
 use super::group::Group;
 use super::groups::RaftGroups;
 use super::message::{Request, Response};
 use super::snapshot::Content;
-use super::types::{Types, name};
+use super::types::{Snapshot, SnapshotMeta, Types, name};
 
 impl RaftGroups {
     /// Answers a peer's request to a group.
@@ -36,15 +36,13 @@ impl RaftGroups {
                 raft.pre_vote(vote).await.map_or_else(|e| Response::Failed(e.to_string()), Response::Vote)
             }
             Request::Chunk { first, bytes } => take(group, first, &bytes),
-            Request::Install { vote, meta } => {
-                let staging = group.staging.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let Some(staging) = staging else {
-                    return Response::Failed("there is no snapshot to install".to_owned());
-                };
-                let snapshot = openraft::Snapshot { meta, snapshot: Content::Staged(staging.finish()) };
-                let installed = raft.install_full_snapshot(vote, snapshot).await;
-                installed.map_or_else(|e| stopped(group, &e), Response::Installed)
-            }
+            Request::Install { vote } => match arrived(group) {
+                Ok(snapshot) => {
+                    let installed = raft.install_full_snapshot(vote, snapshot).await;
+                    installed.map_or_else(|e| stopped(group, &e), Response::Installed)
+                }
+                Err(e) => Response::Failed(e.to_string()),
+            },
             Request::Transfer(transfer) => {
                 raft.handle_transfer_leader(transfer).await.map_or_else(|e| stopped(group, &e), Response::Transfer)
             }
@@ -54,16 +52,23 @@ impl RaftGroups {
     }
 }
 
-fn stopped(group: &Group, e: &Fatal<Types>) -> Response {
+/// The snapshot whose chunks have all come.
+fn arrived(group: &Group) -> Result<Snapshot, Fatal> {
+    let staging = group.staging.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let (meta, staging) = staging.ok_or_else(|| Fatal("there is no snapshot to install".to_owned()))?;
+    Ok(Snapshot { meta, snapshot: Content::Staged(staging.finish()?) })
+}
+
+fn stopped(group: &Group, e: &openraft::errors::Fatal<Types>) -> Response {
     Response::Failed(group.stopped(e))
 }
 
-fn take(group: &Group, first: bool, bytes: &[u8]) -> Response {
+fn take(group: &Group, first: Option<SnapshotMeta>, bytes: &[u8]) -> Response {
     let mut staging = group.staging.lock().unwrap_or_else(PoisonError::into_inner);
-    if first {
-        *staging = Some(group.state.stage());
+    if let Some(meta) = first {
+        *staging = Some((meta, group.state.stage()));
     }
-    let Some(arriving) = staging.as_mut() else {
+    let Some((_, arriving)) = staging.as_mut() else {
         return Response::Failed("a chunk of a snapshot came before its first".to_owned());
     };
     match arriving.chunk(bytes) {

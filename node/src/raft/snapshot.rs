@@ -61,6 +61,7 @@ pub(crate) struct Staging {
     staged: Staged,
     rows: Rows,
     import: Import,
+    whole: bool,
 }
 
 impl Staging {
@@ -68,7 +69,7 @@ impl Staging {
     pub(super) fn new(engine: Arc<dyn Engine>, group: GroupId, generation: u32) -> Self {
         let look: Arc<dyn Look> = Arc::clone(&engine) as _;
         let rows = Rows::new(look, group, generation);
-        Self { staged: Staged { engine, group, generation, wanted: false }, rows, import: Import::new() }
+        Self { staged: Staged { engine, group, generation, wanted: false }, rows, import: Import::new(), whole: false }
     }
 
     /// Takes the next chunk; `true` after the last.
@@ -78,12 +79,13 @@ impl Staging {
         let mut batch = Batch::default();
         self.rows.write(&mut batch, overlay.into_writes());
         self.staged.engine.write(batch)?;
+        self.whole = last;
         Ok(last)
     }
 
-    /// The content to install. Call after the last chunk.
-    pub(super) fn finish(self) -> Staged {
-        self.staged
+    /// The content to install, once the last chunk is there.
+    pub(super) fn finish(self) -> Result<Staged, Fatal> {
+        if self.whole { Ok(self.staged) } else { Err(Fatal("a snapshot is not whole yet".to_owned())) }
     }
 
     /// Takes a whole state.
@@ -94,6 +96,6 @@ impl Staging {
             self.chunk(&chunk)?;
             next = after;
         }
-        Ok(self.finish())
+        self.finish()
     }
 }

@@ -15,13 +15,11 @@ use tokio::sync::Notify;
 
 use super::rows::{Applied, Rows};
 use super::snapshot::{Content, Staging, one_generation};
-use super::types::{LogEntry, LogId, Membership, SnapshotMeta, Types, name};
+use super::types::{LogEntry, LogId, Membership, Snapshot, SnapshotMeta, Types, name};
 use crate::engine::{Batch, Engine, Family, flush, keys};
 
 /// Entries whose changes go into one batch, in entries.
 const APPLY_ENTRIES_MAX: usize = 64;
-
-type Snapshot = openraft::alias::SnapshotOf<Types, Content>;
 
 /// The state of one group. Clones are the same state; one of them applies.
 #[derive(Clone)]

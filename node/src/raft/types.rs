@@ -39,6 +39,7 @@ pub(super) type LogEntry = openraft::alias::EntryOf<Types>;
 pub(super) type Vote = openraft::alias::VoteOf<Types>;
 pub(super) type Membership = openraft::alias::StoredMembershipOf<Types>;
 pub(super) type SnapshotMeta = openraft::alias::SnapshotMetaOf<Types>;
+pub(super) type Snapshot = openraft::alias::SnapshotOf<Types, super::snapshot::Content>;
 pub(super) type Raft = openraft::Raft<Types, super::state::State>;
 
 /// How a group is named in messages.

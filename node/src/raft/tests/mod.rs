@@ -5,6 +5,7 @@ mod cluster;
 mod durability;
 #[cfg(feature = "rocks")]
 mod engines;
+mod snapshots;
 mod stores;
 
 use std::collections::BTreeSet;
