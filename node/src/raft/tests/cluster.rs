@@ -11,22 +11,37 @@ use crate::engine::memory::Memory;
 
 /// Calls the other nodes directly. A node that was taken out is unreachable in both directions.
 #[derive(Clone, Default)]
-struct Direct {
+pub(super) struct Direct {
     from: u64,
+    /// How long a request is on its way.
+    delay: Duration,
     nodes: Arc<Mutex<BTreeMap<u64, Weak<RaftGroups>>>>,
 }
 
 impl Direct {
+    pub(super) fn slow(delay: Duration) -> Self {
+        Self { delay, ..Self::default() }
+    }
+
     fn node(&self, node: u64) -> Option<Arc<RaftGroups>> {
         self.nodes.lock().unwrap().get(&node).and_then(Weak::upgrade)
+    }
+
+    pub(super) fn put(&self, node: u64, groups: &Arc<RaftGroups>) {
+        self.nodes.lock().unwrap().insert(node, Arc::downgrade(groups));
+    }
+
+    pub(super) fn take_out(&self, node: u64) {
+        self.nodes.lock().unwrap().remove(&node);
     }
 }
 
 impl Transport for Direct {
     fn call(&self, peer: u64, group: GroupId, request: Vec<u8>) -> BoxFuture<'static, Result<Vec<u8>, Unreached>> {
-        let target = if self.node(self.from).is_some() { self.node(peer) } else { None };
+        let network = self.clone();
         Box::pin(async move {
-            match target {
+            tokio::time::sleep(network.delay).await;
+            match network.node(network.from).and(network.node(peer)) {
                 Some(target) => Ok(target.serve(group, &request).await),
                 None => Err(Unreached { peer, why: "taken out".to_owned() }),
             }
@@ -35,14 +50,22 @@ impl Transport for Direct {
 }
 
 async fn open(network: &Direct, node: u64, engine: Arc<Memory>) -> Arc<RaftGroups> {
-    let transport = Arc::new(Direct { from: node, nodes: Arc::clone(&network.nodes) });
+    let transport = Arc::new(Direct { from: node, ..network.clone() });
     let members = BTreeSet::from([1, 2, 3]);
     let opened = RaftGroups::start(Options { node, members, transport, ..options(engine) }).await.unwrap();
-    network.nodes.lock().unwrap().insert(node, Arc::downgrade(&opened));
+    network.put(node, &opened);
     opened
 }
 
-async fn led(nodes: &[Arc<RaftGroups>]) -> usize {
+pub(super) async fn three(network: &Direct) -> Vec<Arc<RaftGroups>> {
+    let mut nodes = Vec::new();
+    for node in 1..=3 {
+        nodes.push(open(network, node, Arc::new(Memory::new())).await);
+    }
+    nodes
+}
+
+pub(super) async fn led(nodes: &[Arc<RaftGroups>]) -> usize {
     for _ in 0..500 {
         let leader = nodes.iter().position(|node| node.leads(SHARD));
         if let Some(leader) = leader.filter(|_| nodes.iter().all(|node| node.ready().is_ok())) {
@@ -71,7 +94,7 @@ async fn any_node_writes_and_reads_and_a_lost_one_catches_up_by_snapshot() {
     // One is away while the others write more than the log keeps.
     let away = (leader + 2) % 3;
     let number = u64::try_from(away).unwrap() + 1;
-    network.nodes.lock().unwrap().remove(&number);
+    network.take_out(number);
     nodes[away].shutdown().await;
     for index in 1..300 {
         write(&nodes[leader], index).await.unwrap();
@@ -89,7 +112,7 @@ async fn any_node_writes_and_reads_and_a_lost_one_catches_up_by_snapshot() {
 async fn no_majority_no_answer() {
     let network = Direct::default();
     let engine = Arc::new(Memory::new());
-    let transport = Arc::new(Direct { from: 1, nodes: Arc::clone(&network.nodes) });
+    let transport = Arc::new(Direct { from: 1, ..network.clone() });
     let members = BTreeSet::from([1, 2, 3]);
     let budget = Duration::from_millis(300);
     let alone = RaftGroups::start(Options { members, transport, budget, ..options(engine) }).await.unwrap();

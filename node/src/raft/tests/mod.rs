@@ -5,6 +5,7 @@ mod cluster;
 mod durability;
 #[cfg(feature = "rocks")]
 mod engines;
+mod leaders;
 mod snapshots;
 mod stores;
 
