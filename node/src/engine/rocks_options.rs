@@ -1,6 +1,6 @@
 //! How `RocksDB` is set up: what it may keep in memory, and when it writes files.
 
-use rocksdb::{BlockBasedOptions, Cache, Options};
+use rocksdb::{BlockBasedOptions, Cache, DBRecoveryMode, Options};
 
 use super::Family;
 
@@ -27,6 +27,9 @@ pub(super) fn database_options() -> Options {
     options.create_missing_column_families(true);
     // Written and synced by `Engine::flushed` alone.
     options.set_manual_wal_flush(true);
+    // Damage within the log must stop the start. RocksDB's default takes it for the log's end, and goes on without what
+    // lies behind: that was acknowledged. A last record that a crash cut off is no damage.
+    options.set_wal_recovery_mode(DBRecoveryMode::TolerateCorruptedTailRecords);
     options.set_max_total_wal_size(WRITE_AHEAD_LOG_BYTES_MAX);
     options.set_keep_log_file_num(TEXT_LOGS_MAX);
     options.set_max_background_jobs(2);

@@ -161,6 +161,67 @@ fn a_crash_leaves_what_was_flushed() {
     assert_eq!(range(&engine, Family::Log, b"a", b"z", false, 9), "a=1 b=2");
 }
 
+/// A copy of the files of an open store: what a process that is killed at this moment leaves behind.
+#[cfg(all(feature = "rocks", not(feature = "late-flush")))]
+fn killed(folder: &Folder) -> Folder {
+    let copy = Folder::new();
+    for file in std::fs::read_dir(folder.path()).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();
+    }
+    copy
+}
+
+#[cfg(all(feature = "rocks", not(feature = "late-flush")))]
+#[test]
+fn a_kill_leaves_what_was_flushed() {
+    let folder = Folder::new();
+    let engine = super::rocks::Rocks::open(folder.path()).unwrap();
+    put(&engine, Family::Log, b"a", b"1");
+    flush_now(&engine).unwrap();
+    put(&engine, Family::Log, b"b", b"2");
+    let left = |folder: &Folder| {
+        let engine = super::rocks::Rocks::open(folder.path()).unwrap();
+        range(&engine, Family::Log, b"a", b"z", false, 9)
+    };
+    assert_eq!(left(&killed(&folder)), "a=1");
+    flush_now(&engine).unwrap();
+    assert_eq!(left(&killed(&folder)), "a=1 b=2");
+}
+
+/// Going on from before the damage would lose what was acknowledged without a word.
+#[cfg(all(feature = "rocks", not(feature = "late-flush")))]
+#[test]
+fn a_damaged_write_ahead_log_stops_the_start_and_a_torn_end_does_not() {
+    let folder = Folder::new();
+    let engine = super::rocks::Rocks::open(folder.path()).unwrap();
+    for key in 0..100 {
+        put(&engine, Family::Log, &[key], &[key; 1000]);
+        flush_now(&engine).unwrap();
+    }
+    let logs = |folder: &Folder| {
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|end| end == "log")).collect::<Vec<_>>()
+    };
+    let opened = |change: fn(&mut Vec<u8>)| {
+        let copy = killed(&folder);
+        let log = logs(&copy).remove(0);
+        let mut bytes = std::fs::read(&log).unwrap();
+        change(&mut bytes);
+        std::fs::write(&log, bytes).unwrap();
+        let engine = super::rocks::Rocks::open(copy.path())?;
+        engine.scan(Family::Log, vec![0]..vec![255], false, 999).map(|rows| rows.len())
+    };
+    assert_eq!(logs(&folder).len(), 1);
+    assert_eq!(opened(|_| ()), Ok(100));
+    assert_eq!(opened(|log| log.truncate(log.len() - 10)), Ok(99));
+    let damaged = opened(|log| {
+        let middle = log.len() / 2;
+        log[middle] ^= 1;
+    });
+    assert!(matches!(&damaged, Err(EngineError::Failed(why)) if why.contains("orruption")), "{damaged:?}");
+}
+
 /// Many threads write and wait: each finds its own write durable, and none waits forever.
 #[cfg(feature = "rocks")]
 #[test]
