@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agentprocess::json;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use quorate_proto::{Caller, CallerKind, Code};
@@ -48,7 +49,10 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
     }
 }
 
-/// A JSON body; an empty one reads as `{}`.
+/// Deepest nesting of a body.
+const DEPTH_MAX: usize = 16;
+
+/// A JSON body; an empty one reads as `{}`. Read strictly first: of two groups for one role the last must not win silently.
 pub struct Body<T>(pub T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
@@ -58,8 +62,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         let bytes = axum::body::Bytes::from_request(request, state).await;
         let bytes = bytes.map_err(|e| Fault::new(Code::Invalid, e.body_text()))?;
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
+        let fault = |what| Fault::with(Code::Invalid, "The body is not what this call takes.", vec![what]);
+        json::parse(text, DEPTH_MAX).map_err(|e| fault(e.to_string()))?;
         let read = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(text));
-        read.map(Self)
-            .map_err(|e| Fault::with(Code::Invalid, "The body is not what this call takes.", vec![e.to_string()]))
+        read.map(Self).map_err(|e| fault(e.to_string()))
     }
 }

@@ -139,6 +139,8 @@ async fn wrong_calls_are_refused_in_the_same_form() {
     for (method, path, body, code) in [
         ("POST", "/processes/p/publish", "{", "invalid"),
         ("POST", "/processes/p/publish", r#"{"rolls":{}}"#, "invalid"),
+        ("POST", "/processes/p/publish", r#"{"roles":{"lead":"g_1","lead":"g_2"}}"#, "invalid"),
+        ("PUT", "/processes/p/versions/1/roles", r#"{"roles":{"lead":"g_1","\u006cead":"g_2"}}"#, "invalid"),
         ("POST", "/processes/p/publish", "{}", "not_found"),
         ("GET", "/processes?limit=0", "", "invalid"),
         ("GET", "/processes?page=2", "", "invalid"),
