@@ -20,8 +20,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder, SecurityRequirement};
 use utoipa_axum::router::OpenApiRouter;
@@ -54,6 +59,8 @@ pub struct Admin {
     pub readiness: Readiness,
     /// Base address of the public listener, for the metadata of RFC 9728.
     pub public_url: String,
+    /// Where calls run; give the same to [`serve::serve`](crate::http::serve::serve).
+    pub tracker: TaskTracker,
 }
 
 /// What handlers share.
@@ -103,16 +110,31 @@ fn finish(mut api: OpenApi) -> OpenApi {
     whole
 }
 
+/// Runs a call to its end even when the client goes away: a change that several groups must learn of may not stop
+/// half-way.
+async fn to_the_end(State(tracker): State<TaskTracker>, request: Request, next: Next) -> Response {
+    let call = tracker.spawn(next.run(request).in_current_span()).await;
+    call.unwrap_or_else(|fault| {
+        tracing::error!(%fault, "a call of administration broke");
+        StatusCode::INTERNAL_SERVER_ERROR.into_response()
+    })
+}
+
 /// All routes of the administration listener: `/admin/v1/…`, `/livez`, `/readyz`, `/metrics`.
 pub fn admin(admin: Admin) -> Router {
-    let Admin { reach, authenticator, organizations, profiles, tools, metrics, readiness, public_url } = admin;
+    let Admin { reach, authenticator, organizations, profiles, tools, metrics, readiness, public_url, tracker } = admin;
     let office = Arc::new(Office { reach, authenticator: Arc::clone(&authenticator), organizations, profiles, tools });
     let door =
         Arc::new(Door { authenticator, metrics: Arc::clone(&metrics), public_url, authorization_servers: Vec::new() });
     let (routes, api) = described().split_for_parts();
     let document = axum::Json(finish(api));
     Router::new()
-        .merge(routes.layer(from_fn_with_state(door, bearer::check)).with_state(office))
+        .merge(
+            routes
+                .layer(from_fn_with_state(tracker, to_the_end))
+                .layer(from_fn_with_state(door, bearer::check))
+                .with_state(office),
+        )
         .route("/admin/v1/openapi.json", get(move || std::future::ready(document.clone())))
         .merge(health(Arc::clone(&metrics), readiness))
         .layer(from_fn_with_state(metrics, observe::watch))

@@ -82,7 +82,7 @@ impl Server {
         settings.public_url.clone_from(&public_url);
         let api = Arc::new(Api::new(Arc::clone(&groups), settings, Arc::clone(&options.clock)));
         let reach: Arc<dyn Reach> = Arc::clone(&api) as Arc<dyn Reach>;
-        let (metrics, tracker) = (Arc::new(Metrics::default()), TaskTracker::new());
+        let (metrics, tracker, admin_tracker) = (Arc::new(Metrics::default()), TaskTracker::new(), TaskTracker::new());
         metrics.register(Box::new(stats::Stats(Arc::clone(&groups))));
         let stop = CancellationToken::new();
         let public = public(Public {
@@ -104,12 +104,13 @@ impl Server {
             metrics: Arc::clone(&metrics),
             readiness: readiness(&groups),
             public_url,
+            tracker: admin_tracker.clone(),
         });
         let (mcp_url, admin_url) = (listeners.mcp_url(), listeners.admin_url());
         let limits = serve::Limits::default();
         let mut tasks = Vec::new();
         for (listener, router, tracker) in
-            [(listeners.public, public, tracker), (listeners.admin, admin, TaskTracker::new())]
+            [(listeners.public, public, tracker), (listeners.admin, admin, admin_tracker)]
         {
             let (metrics, stop) = (Arc::clone(&metrics), stop.clone().cancelled_owned());
             tasks.push(tokio::spawn(serve::serve(listener, router, limits, metrics, tracker, stop)));

@@ -5,6 +5,7 @@ mod hashes;
 mod manage;
 mod offer;
 mod racing;
+mod stop;
 mod versions;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use quorate_proto::{Caller, CallerKind};
 use serde_json::{Value, json};
+use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use super::{Admin, Reach, admin};
@@ -96,10 +98,21 @@ impl<G: Groups> World<G> {
 
     /// Starts administration anew: with what it offers, and a declared list of groups of `demo`.
     pub(super) fn offer(&mut self, profiles: Vec<&'static str>, tools: Vec<&'static str>, groups: Option<&[&str]>) {
+        self.serve(Arc::clone(&self.api) as Arc<dyn Reach>, profiles, tools, groups);
+    }
+
+    /// Starts administration anew, over `reach`.
+    pub(super) fn serve(
+        &mut self,
+        reach: Arc<dyn Reach>,
+        profiles: Vec<&'static str>,
+        tools: Vec<&'static str>,
+        groups: Option<&[&str]>,
+    ) {
         let groups = groups.map(|groups| groups.iter().map(|g| (*g).to_owned()).collect());
         let demo = Organization { groups, escalation_group: None };
         self.router = admin(Admin {
-            reach: Arc::clone(&self.api) as Arc<dyn Reach>,
+            reach,
             authenticator: Arc::clone(&self.authenticator),
             organizations: BTreeMap::from([("demo".to_owned(), demo)]),
             profiles,
@@ -107,6 +120,7 @@ impl<G: Groups> World<G> {
             metrics: Arc::new(Metrics::default()),
             readiness: Arc::new(|| Box::pin(std::future::ready(Vec::new()))),
             public_url: "http://127.0.0.1:8080".to_owned(),
+            tracker: TaskTracker::new(),
         });
     }
 
