@@ -229,7 +229,7 @@ async fn serve_takes_its_settings_from_a_file() {
     let settings = json!({
         "data_dir": folder.0.join("data"), "listen": listen, "admin_listen": admin, "shards": 2, "lease_s": 77,
         "public_url": format!("http://{listen}"), "operator_group": "g_ops", "auth": issuer.config(),
-        "organizations": { "acme": { "groups": ["g_known"] } },
+        "organizations": { "acme": { "groups": ["g_known"] } }, "allowed_hosts": ["quorate.example.com"],
     });
     let file = folder.file("quorate.yaml", &settings.to_string());
     let (status, out, err) = run(&["config", "check", "--config", file.to_str().unwrap()]);
@@ -261,6 +261,11 @@ async fn serve_takes_its_settings_from_a_file() {
     assert_eq!(http("POST", &format!("{base}/admin/v1/test/clock"), &ops, r#"{"advance":"1m"}"#).await.0, 404);
     for path in ["livez", "metrics"] {
         assert!(client.get(format!("{base}/{path}")).send().await.unwrap().status().is_success());
+    }
+    // Without a token a known name is asked for one, and an unknown name is not served at all.
+    for (host, status) in [("quorate.example.com", 401), ("127.0.0.1", 401), ("other.example.com", 403)] {
+        let answer = client.post(format!("http://{listen}/mcp")).header("host", host).send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), status, "{host}");
     }
     // Structured lines for machines.
     let line = server.told().lines().find(|line| line.contains("serving")).unwrap().to_owned();

@@ -117,5 +117,11 @@ fn unreadable_files_are_one_fault() {
     assert_eq!(read("a: [", &[]).faults.len(), 1);
     assert_eq!(read("- a", &[]).faults.len(), 1);
     assert!(read("a: 1\na: 2", &[]).config.is_none());
+    assert!(read("shards: 1\n\"shards\": 2", &[]).faults.iter().any(|fault| fault.message.contains("uplicate")));
+    // Settings are an operator's own; all the same, no file ends the process or takes its memory.
+    let wide = format!("a: &a {}\nb: [{}]", "x".repeat(100_000), vec!["*a"; 20_000].join(", "));
+    for hostile in ["- ".repeat(10_000), "[".repeat(100_000), "a:\n".to_owned() + &"- ".repeat(100_000), wide] {
+        assert!(read(&hostile, &[]).config.is_none());
+    }
     assert_eq!(Config::read(Some("/nowhere/at/all".as_ref()), &BTreeMap::new()).faults.len(), 1);
 }

@@ -85,7 +85,7 @@ fn builder(limits: Limits) -> Builder<TokioExecutor> {
 }
 
 /// A connection with its seat, or `None` after a fault that passes.
-async fn accept(
+pub(super) async fn accept(
     listener: &TcpListener,
     seats: &Arc<Semaphore>,
 ) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {

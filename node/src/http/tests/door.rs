@@ -118,6 +118,32 @@ async fn other_hosts_and_origins_are_refused() {
     assert_eq!(file.status(), 403);
 }
 
+/// The SDK by itself answers to names of this machine only, and to every origin.
+#[tokio::test]
+async fn a_public_server_answers_to_its_names_alone() {
+    let guard =
+        Guard { hosts: vec!["quorate.example.com".to_owned()], origins: vec!["https://app.example.com".to_owned()] };
+    let server = Server::start_as(Limits::default(), guard, UPLOAD_BYTES_MAX).await;
+    for (host, origin, status) in [
+        ("quorate.example.com", None, 200),
+        ("quorate.example.com:8443", None, 200),
+        ("Quorate.Example.Com", Some("https://app.example.com"), 200),
+        ("quorate.example.com", Some("https://evil.example.com"), 403),
+        ("quorate.example.com", Some("http://localhost:3000"), 403),
+        ("localhost", None, 403),
+        ("other.example.com", None, 403),
+    ] {
+        for version in ["2025-06-18", "2025-11-25"] {
+            let request = server.post(version, CALL).header("host", host);
+            let request = match origin {
+                Some(origin) => request.header("origin", origin),
+                None => request,
+            };
+            assert_eq!(request.send().await.unwrap().status(), status, "{version} {host} {origin:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn files_come_as_attachments_and_never_tell_what_exists() {
     let server = Server::start().await;

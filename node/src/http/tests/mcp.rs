@@ -57,8 +57,13 @@ async fn every_revision_without_a_session() {
     assert_eq!(at(&answer, "result.resultType").as_str(), Some("complete"));
 
     // A session id from elsewhere, and no version at all, change nothing.
-    let request = server.post("2025-11-25", call("who", "{}")).header("mcp-session-id", "made-up");
-    assert_eq!(request.send().await.unwrap().status(), 200);
+    let old = server.post("2025-11-25", call("who", "{}"));
+    let modern = server.post(MODERN, modern_call("who", "{}")).header("mcp-method", "tools/call");
+    for request in [old, modern.header("mcp-name", "who")] {
+        let response = request.header("mcp-session-id", "made-up").send().await.unwrap();
+        let kind = response.headers()["content-type"].to_str().unwrap();
+        assert_eq!((response.status().as_u16(), kind), (200, "application/json"));
+    }
     let bare = server.request(Method::POST, "/mcp").bearer_auth(server.agent());
     let bare = bare.header("content-type", "application/json").body(call("who", "{}"));
     assert_eq!(bare.send().await.unwrap().status(), 200, "no Accept and no version");
@@ -173,6 +178,24 @@ async fn a_body_has_a_limit_with_and_without_a_stated_length() {
     assert_eq!((status.as_u16(), at(&answer, "error.code").to_string().as_str()), (413, "-32600"));
     let chunked = server.post("2025-11-25", "").body(reqwest::Body::wrap(Chunks(body(limit + 1))));
     assert_eq!(chunked.send().await.unwrap().status(), 413);
+}
+
+/// The SDK has a limit of 4 MiB of its own. Ours is the only one, for messages of every kind.
+#[tokio::test]
+async fn a_body_may_be_as_large_as_uploads_need() {
+    let server = Server::start_as(Limits::default(), Guard::loopback(), 6 << 20).await;
+    let text = "x".repeat(6 << 20);
+    let (status, answer) = server.send("2025-11-25", call("echo", &format!(r#"{{"a":"{text}"}}"#))).await;
+    assert_eq!(status, 200);
+    assert_eq!(at(&answer, "result.structuredContent.data.a").as_str().map(str::len), Some(text.len()));
+    let list = |pad: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{"pad":"{pad}"}}}}}}"#)
+    };
+    let (status, answer) = server.send("2025-11-25", list(&text)).await;
+    assert_eq!((status.as_u16(), at(&answer, "result.tools").as_array().map(<[Value]>::len)), (200, Some(5)));
+    let (status, answer) = server.send("2025-11-25", list(&"x".repeat(10 << 20))).await;
+    assert_eq!(status, 413);
+    assert!(at(&answer, "error.message").as_str().unwrap().contains("at most 9437184 bytes"), "{answer}");
 }
 
 /// A text in pieces, so that its length is not stated.

@@ -100,6 +100,10 @@ impl Server {
     }
 
     async fn start_with(limits: Limits) -> Self {
+        Self::start_as(limits, Guard::loopback(), UPLOAD_BYTES_MAX).await
+    }
+
+    async fn start_as(limits: Limits, guard: Guard, upload_bytes_max: u64) -> Self {
         let dir = std::env::temp_dir().join(format!("quorate-http-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&dir).unwrap();
         let issuer = DevIssuer::open(&dir).unwrap();
@@ -111,8 +115,8 @@ impl Server {
             authenticator: Arc::new(Authenticator::new(&issuer.config()).unwrap()),
             authorization_servers: vec!["https://login.example.com/".to_owned()],
             public_url: PUBLIC_URL.to_owned(),
-            guard: Guard::loopback(),
-            upload_bytes_max: UPLOAD_BYTES_MAX,
+            guard,
+            upload_bytes_max,
             metrics: Arc::clone(&metrics),
             tracker: tracker.clone(),
         });

@@ -65,6 +65,15 @@ async fn a_connection_that_sends_no_head_is_closed() {
 }
 
 #[tokio::test]
+async fn an_accepted_socket_sends_small_answers_at_once() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let _client = tokio::net::TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let seats = Arc::new(tokio::sync::Semaphore::new(1));
+    let (stream, _seat) = crate::http::serve::accept(&listener, &seats).await.unwrap();
+    assert!(stream.nodelay().unwrap());
+}
+
+#[tokio::test]
 async fn connections_beyond_the_limit_wait_for_a_seat() {
     let server = Server::start_with(Limits { connections_max: 1, ..Limits::default() }).await;
     let address = server.base.strip_prefix("http://").unwrap();
