@@ -8,21 +8,18 @@ const SLOW: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"n
 
 #[tokio::test]
 async fn a_call_finishes_when_its_client_goes_away() {
-    let server = Server::start().await;
+    let mut server = Server::start().await;
     let call = tokio::spawn(server.post("2025-11-25", SLOW).send());
     server.tools.begun.notified().await;
     call.abort();
     call.await.unwrap_err();
-    // The connection is closed by now or soon; the call goes on either way.
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(server.tools.finished.load(Ordering::SeqCst), 0);
+    // The connection is closed by now or soon; the call goes on either way, and a stop waits for it.
+    server.stop.take().unwrap().send(()).unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!((server.tools.finished.load(Ordering::SeqCst), server.ended.is_finished()), (0, false));
     server.tools.go_on.notify_one();
-    let finished = async {
-        while server.tools.finished.load(Ordering::SeqCst) == 0 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(5), finished).await.expect("the call finished");
+    tokio::time::timeout(Duration::from_secs(5), server.ended).await.expect("stopped").unwrap();
+    assert_eq!(server.tools.finished.load(Ordering::SeqCst), 1, "the call finished");
 }
 
 #[tokio::test]
