@@ -6,11 +6,18 @@ use super::*;
 
 const SLOW: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","arguments":{}}}"#;
 
+impl Server {
+    /// Waits until the slow call has reached its tool.
+    async fn begun(&self) {
+        tokio::time::timeout(Duration::from_secs(5), self.tools.begun.notified()).await.expect("the call begins");
+    }
+}
+
 #[tokio::test]
 async fn a_call_finishes_when_its_client_goes_away() {
     let mut server = Server::start().await;
     let call = tokio::spawn(server.post("2025-11-25", SLOW).send());
-    server.tools.begun.notified().await;
+    server.begun().await;
     call.abort();
     call.await.unwrap_err();
     // The connection is closed by now or soon; the call goes on either way, and a stop waits for it.
@@ -26,7 +33,7 @@ async fn a_call_finishes_when_its_client_goes_away() {
 async fn a_stop_waits_for_what_is_in_flight_and_takes_nothing_new() {
     let mut server = Server::start().await;
     let call = tokio::spawn(server.post("2025-11-25", SLOW).send());
-    server.tools.begun.notified().await;
+    server.begun().await;
     server.stop.take().unwrap().send(()).unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert!(!server.ended.is_finished());
@@ -41,7 +48,7 @@ async fn a_stop_waits_for_what_is_in_flight_and_takes_nothing_new() {
 async fn a_stop_does_not_wait_for_ever() {
     let mut server = Server::start_with(Limits { stop_timeout: Duration::from_millis(200), ..Limits::default() }).await;
     let call = tokio::spawn(server.post("2025-11-25", SLOW).send());
-    server.tools.begun.notified().await;
+    server.begun().await;
     server.stop.take().unwrap().send(()).unwrap();
     tokio::time::timeout(Duration::from_secs(5), server.ended).await.expect("stopped").unwrap();
     call.abort();
