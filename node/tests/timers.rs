@@ -46,6 +46,7 @@ async fn begin<G: Groups>(groups: &G, first: Span) -> RunId {
         version: 1,
         hash: document.hash,
         roles: BTreeMap::new(),
+        mapping: 0,
         escalations: "g_ops".to_owned(),
         operators: "g_ops".to_owned(),
         process: document.process,

@@ -64,6 +64,8 @@ pub struct InstallVersion {
     pub hash: String,
     /// Role name to group id (ROLE-VERSIONS).
     pub roles: BTreeMap<String, String>,
+    /// Number of the role map: a map never takes the place of one with a higher number.
+    pub mapping: u64,
     /// Group whose members decide escalations (ESC-WHERE).
     pub escalations: String,
     /// Group of the organization's operators, told of overdue steps (DUE-NOTIFY).

@@ -31,6 +31,7 @@ pub(crate) fn install() -> Result<Command, String> {
         version: 1,
         hash: document.hash,
         roles: BTreeMap::new(),
+        mapping: 0,
         escalations: "g_ops".to_owned(),
         operators: "g_ops".to_owned(),
         process: document.process,

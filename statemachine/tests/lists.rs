@@ -267,6 +267,28 @@ fn a_run_pins_its_version_and_a_new_one_changes_nothing() {
     assert_eq!(refused(w.apply(ShardCommand::InstallVersion(changed))).0, Code::Conflict);
 }
 
+/// ROLE-VERSIONS: who read the catalog before a re-map and installs after it does not bring the old map back.
+#[test]
+fn an_older_role_map_never_takes_the_place_of_a_newer_one() {
+    let mut w = World::new(&[process("p", &[], vec![task("t", role("reviewer"), one(1)), finish("done", "ok")])]);
+    let quorate_proto::Command::Shard(ShardCommand::InstallVersion(old)) = w.log[0].command.clone() else { panic!() };
+    let map = |mapping, group: &str| {
+        let mut install = old.clone();
+        install.mapping = mapping;
+        install.roles.insert("reviewer".to_owned(), group.to_owned());
+        ShardCommand::InstallVersion(install)
+    };
+    w.apply(map(2, "g_new")).unwrap();
+    for late in [ShardCommand::InstallVersion(old.clone()), map(1, "g_mid")] {
+        w.apply(late).unwrap();
+        let run = w.start(&a1(), "p", "{}").unwrap();
+        assert_eq!(text(at(&w.item(run, "t"), "assignedTo"), "group"), "g_new");
+    }
+    w.apply(map(3, "g_newest")).unwrap();
+    let run = w.start(&a1(), "p", "{}").unwrap();
+    assert_eq!(text(at(&w.item(run, "t"), "assignedTo"), "group"), "g_newest");
+}
+
 /// Files that differ in the order of keys alone have one hash; each version still shows its own file.
 #[test]
 fn a_version_shows_its_own_order_of_fields() {

@@ -23,7 +23,7 @@ use crate::engine::keys::{MetaKey, SHARDS_MAX};
 use crate::engine::{Batch, Engine, EngineError, Family, flush};
 
 /// Format of the store this build reads and writes.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// Entries after a snapshot before the next, in entries.
 const SNAPSHOT_ENTRIES: u64 = 4096;
 /// How much a group writes before its log is made shorter, in bytes.

@@ -119,6 +119,6 @@ fn name(key: &[u8]) -> Result<String, Fatal> {
 }
 
 fn assemble(number: u32, stored: StoredVersion, retired: bool) -> VersionRow {
-    let StoredVersion { hash, process, body, roles, escalations, published_at, by } = stored;
-    VersionRow { number, hash, process, body, roles, escalations, published_at, by, retired }
+    let StoredVersion { hash, process, body, roles, mapping, escalations, published_at, by } = stored;
+    VersionRow { number, hash, process, body, roles, mapping, escalations, published_at, by, retired }
 }

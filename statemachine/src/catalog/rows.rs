@@ -25,7 +25,7 @@ pub struct HeadRow {
     pub retired: bool,
 }
 
-/// A published version as it is stored. Only `roles` may change later (ROLE-VERSIONS).
+/// A published version as it is stored. Only `roles` may change later, and `mapping` with them (ROLE-VERSIONS).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredVersion {
     /// Content hash, lower-case hex.
@@ -36,6 +36,8 @@ pub struct StoredVersion {
     pub body: String,
     /// Role name to group id.
     pub roles: BTreeMap<String, String>,
+    /// How often they were mapped anew: tells an older map from a newer one wherever a copy of it comes late.
+    pub mapping: u64,
     /// Group for escalations; `None` takes the operators (ESC-WHERE).
     pub escalations: Option<String>,
     /// When it was published.
@@ -57,6 +59,8 @@ pub struct VersionRow {
     pub body: String,
     /// Role name to group id.
     pub roles: BTreeMap<String, String>,
+    /// How often they were mapped anew: tells an older map from a newer one wherever a copy of it comes late.
+    pub mapping: u64,
     /// Group for escalations; `None` takes the operators (ESC-WHERE).
     pub escalations: Option<String>,
     /// When it was published.

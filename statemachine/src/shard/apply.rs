@@ -106,7 +106,7 @@ fn keep_issues(
 fn install_version(store: &mut dyn Store, install: &InstallVersion) -> Result<Outcome, Fatal> {
     let name = &install.process.name;
     let installed = read::version(store, &install.org, name, install.version)?;
-    if installed.is_some_and(|v| v.hash != install.hash) {
+    if installed.as_ref().is_some_and(|v| v.hash != install.hash) {
         let message = format!("Version {} of {name} is installed with another content hash.", install.version);
         return Ok(Err(Refusal::new(Code::Conflict, message)));
     }
@@ -120,9 +120,15 @@ fn install_version(store: &mut dyn Store, install: &InstallVersion) -> Result<Ou
         let row = Definition { process: install.process.clone(), body: install.body.clone() };
         store.put(definition, codec::encode(&row));
     }
+    // A starter that read the catalog before a re-map may come after it: its older map changes nothing.
+    let (roles, mapping) = match installed.filter(|has| has.mapping > install.mapping) {
+        Some(has) => (has.roles, has.mapping),
+        None => (install.roles.clone(), install.mapping),
+    };
     let row = InstalledVersion {
         hash: install.hash.clone(),
-        roles: install.roles.clone(),
+        roles,
+        mapping,
         escalations: install.escalations.clone(),
         operators: install.operators.clone(),
     };

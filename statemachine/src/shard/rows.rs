@@ -14,6 +14,8 @@ pub struct InstalledVersion {
     pub hash: String,
     /// Role name to group id.
     pub roles: BTreeMap<String, String>,
+    /// Number of the role map.
+    pub mapping: u64,
     /// Group whose members decide escalations (ESC-WHERE).
     pub escalations: String,
     /// Group of the operators, told of overdue steps (DUE-NOTIFY).

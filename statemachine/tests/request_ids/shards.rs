@@ -45,6 +45,7 @@ impl Shards {
                 version: 1,
                 hash: "hash of p".to_owned(),
                 roles: std::collections::BTreeMap::new(),
+                mapping: 0,
                 escalations: "g_ops".to_owned(),
                 operators: "g_ops".to_owned(),
                 process: process.clone(),

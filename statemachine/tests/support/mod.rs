@@ -66,6 +66,7 @@ impl World {
             version,
             hash: format!("hash of {} {version}", process.name),
             roles,
+            mapping: 0,
             escalations: "g_ops".to_owned(),
             operators: "g_ops".to_owned(),
             process: process.clone(),

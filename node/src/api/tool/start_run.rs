@@ -87,6 +87,7 @@ impl<G: Groups> Api<G> {
             version: row.number,
             hash: row.hash.clone(),
             roles,
+            mapping: row.mapping,
             escalations: row.escalations.clone().unwrap_or_else(|| operators.clone()),
             operators,
             process: row.process.clone(),
@@ -95,10 +96,10 @@ impl<G: Groups> Api<G> {
     }
 }
 
-/// Whether the shard has the version with the role map and groups it is to have now.
+/// Whether the shard has the version with this role map, or a later one, and the groups it is to have now.
 fn same(has: &InstalledVersion, wanted: &InstallVersion) -> bool {
     has.hash == wanted.hash
-        && has.roles == wanted.roles
+        && (has.mapping > wanted.mapping || has.roles == wanted.roles)
         && has.escalations == wanted.escalations
         && has.operators == wanted.operators
 }

@@ -93,6 +93,7 @@ fn install() -> Command {
         version: 1,
         hash: document.hash,
         roles: BTreeMap::new(),
+        mapping: 0,
         escalations: "g_ops".to_owned(),
         operators: "g_ops".to_owned(),
         process: document.process,

@@ -28,6 +28,7 @@ pub(in crate::catalog) fn apply(
         return Ok(Err(Refusal::new(Code::Invalid, "Not mapped: mend each issue.").with(issues)));
     }
     stored.roles.extend(changes.clone());
+    stored.mapping += 1;
     store.put(Key::Version(org, process, version).bytes(), codec::encode(&stored));
     record(store, at, (org, process), by, Done::Mapped { version, roles: stored.roles })?;
     Ok(Ok(CatalogReply::Mapped))

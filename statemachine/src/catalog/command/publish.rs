@@ -69,6 +69,7 @@ pub(in crate::catalog) fn apply(
         process: draft.process,
         body: draft.body,
         roles: publish.roles.clone(),
+        mapping: 0,
         escalations: publish.escalations.map(str::to_owned),
         published_at: at,
         by: by.to_owned(),

@@ -71,6 +71,8 @@ fn roles_of_one_version_are_mapped_anew() {
     let roles = |number| read::version(&world.state, "demo", "p", number).unwrap().unwrap().roles;
     assert_eq!(roles(1), map(&[("lead", "g_9"), ("desk", "g_2")]));
     assert_eq!(roles(2), map(&[("lead", "g_1"), ("desk", "g_2")]));
+    let mapping = |number| read::version(&world.state, "demo", "p", number).unwrap().unwrap().mapping;
+    assert_eq!((mapping(1), mapping(2)), (1, 0), "only a map that was taken gets a number");
 }
 
 #[test]
