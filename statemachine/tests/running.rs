@@ -197,3 +197,30 @@ fn a_route_list_takes_the_chosen_step() {
     assert_eq!(w.state(run, "b"), "ready");
     assert_eq!(text(&w.data(run, "a"), "next"), "b");
 }
+
+/// ERR-TOOLS, ERR-ORDER: an unknown process or version comes before a reused request id, and that before the inputs.
+#[test]
+fn a_start_names_the_unknown_process_before_the_reused_request() {
+    let fields = [("amount", FieldType::Number)];
+    let mut w = World::new(&[process("p", &fields, vec![process::agent("a", one(1)), finish("done", "ok")])]);
+    let (a1, good) = (agent("a1"), || process::object(r#"{"amount":1}"#));
+    let start = |run, process: &str, version, inputs| Action::StartRun {
+        run,
+        process: process.to_owned(),
+        version,
+        inputs,
+        test: false,
+    };
+    let run = w.new_run();
+    w.write_as(&a1, "id", start(run, "p", 1, good())).unwrap();
+    let other = w.new_run();
+    for (process, version, inputs, code) in [
+        ("q", 1, good(), Code::NotFound),
+        ("p", 9, good(), Code::NotFound),
+        ("p", 1, process::object("{}"), Code::Conflict),
+        ("p", 1, process::object(r#"{"amount":2}"#), Code::Conflict),
+    ] {
+        assert_eq!(refused(w.write_as(&a1, "id", start(other, process, version, inputs))).0, code, "{process} {version}");
+    }
+    assert_eq!(w.write_as(&a1, "id", start(other, "p", 1, good())).map(|_| ()), Ok(()));
+}

@@ -18,12 +18,13 @@ pub(super) fn execute(
     inputs: &Object,
     test: bool,
 ) -> Result<(Writes, Reply), Stop> {
-    call.check_request()?;
     let caller = call.caller();
     let Some(version) = read::version(call.store, &caller.org, process, number)? else {
         let message = "No such process or version in this organization. See list_processes.";
         return Err(Refusal::new(Code::NotFound, message).into());
     };
+    // ERR-TOOLS names the process first; the id stands between what is unknown and what is forbidden (ERR-ORDER 4, 6, 7).
+    call.check_request()?;
     if caller.processes.as_ref().is_some_and(|allowed| !allowed.contains(process)) {
         return Err(refuse::forbidden("This agent may not work on this process.").into());
     }
