@@ -33,17 +33,15 @@ pub(crate) fn process(root: &Value) -> (Option<Process>, Issues, Issues) {
         issues.add("frontmatter", "must be a mapping with name, description and steps");
         return (None, issues, warnings);
     };
-    let process = read(root, &mut issues).filter(|_| issues.is_empty());
-    if let Some(process) = &process {
-        warn::warn(process, &mut warnings);
-    } else if issues.is_empty() {
+    let process = read(root, &mut issues, &mut warnings).filter(|_| issues.is_empty());
+    if process.is_none() && issues.is_empty() {
         // Every reader that gives up says why; this keeps a slip in one of them from publishing half a process.
         issues.add("frontmatter", "cannot be read as a process");
     }
     (process, issues, warnings)
 }
 
-fn read(root: &Object, issues: &mut Issues) -> Option<Process> {
+fn read(root: &Object, issues: &mut Issues, warnings: &mut Issues) -> Option<Process> {
     for (key, _) in root.iter().filter(|(key, _)| SCHEMA_ONLY.contains(key)) {
         issues.add(key, "unknown key: schemas name it, but core-2 does not have it; remove it");
     }
@@ -64,7 +62,11 @@ fn read(root: &Object, issues: &mut Issues) -> Option<Process> {
     graph::judge(&drafts, &links, &branches, issues);
     let sources = paths::Sources { inputs: &inputs, drafts: &drafts, index: &links.index };
     let steps = build::steps(&drafts, &links, &branches, &sources, issues);
-    Some(Process { name: name?.to_owned(), description: description?.to_owned(), inputs, systems, steps: steps? })
+    let process = Process { name: name?.to_owned(), description: description?.to_owned(), inputs, systems, steps: steps? };
+    if issues.is_empty() {
+        warn::warn(&process, &drafts, warnings);
+    }
+    Some(process)
 }
 
 fn required<'a>(root: &'a Object, key: &str, issues: &mut Issues) -> Option<&'a Value> {

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use super::draft::Draft;
 use crate::issues::Issues;
 use crate::model::{Assignee, DataPath, Fields, Process, Shape, Step, StepIndex, StepKind, Target};
 
 /// Beyond this many steps nobody looks for skipped ones: the search takes steps × paths.
 const SKIP_SEARCH_STEPS_MAX: usize = 500;
 
-pub(super) fn warn(process: &Process, warnings: &mut Issues) {
+/// Looks at a process and at the keys as its file wrote them.
+pub(super) fn warn(process: &Process, drafts: &[Draft<'_>], warnings: &mut Issues) {
     inside_items(&process.inputs, "inputs", warnings);
     for (at, step) in process.steps.iter().enumerate() {
         let path = format!("steps[{at}]");
@@ -29,9 +31,8 @@ pub(super) fn warn(process: &Process, warnings: &mut Issues) {
         {
             warnings.add(format!("{path}.finish"), format!("{outcome} is also an outcome the server gives by itself"));
         }
-        if let StepKind::WaitFor { timeout: None, next, on_timeout, .. } = &step.kind
-            && next != on_timeout
-        {
+        // TIMEOUT-PAIR is about the key: the model has an `on_timeout` for every `wait_for`.
+        if drafts.get(at).is_some_and(|draft| draft.on_timeout.is_some() && draft.timeout.is_none()) {
             warnings.add(format!("{path}.on_timeout"), "never taken without timeout");
         }
         let (key, data) = match &step.kind {

@@ -161,6 +161,12 @@ fn waits_and_durations() {
     // TIMEOUT-PAIR
     let pair = format!("{{ id: v, wait_for: paid, next: w, on_timeout: z }}, {{ id: w, wait: 1h }}, {END}");
     warned(steps(&pair), &[("steps[0].on_timeout", "never taken")]);
+    // Also where it leads where next leads, written or by default; not where the key is not there.
+    for same in ["next: z, on_timeout: z", "on_timeout: z"] {
+        let file = steps(&format!("{{ id: v, wait_for: paid, {same} }}, {END}"));
+        warned(file, &[("steps[0].on_timeout", "never taken")]);
+    }
+    ok(steps(&format!("{{ id: v, wait_for: paid, timeout: 1h, on_timeout: z }}, {END}")));
     let only = format!("{{ id: v, wait_for: paid, next: z, on_timeout: w }}, {{ id: w, wait: 1h }}, {END}");
     refused(steps(&only), &[("steps[1]", "not reachable")]);
     // D/V-26
