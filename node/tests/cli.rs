@@ -118,6 +118,13 @@ async fn operators_work_by_command() {
     let (status, _, err) = process(&["import", bad.to_str().unwrap()]);
     assert!(status == 1 && err.lines().count() >= 4, "each issue on its own line:\n{err}");
 
+    // JSON-LIMITS: whatever its size, it is told and not a broken connection.
+    for bytes in [(1 << 20) + 1, 20 << 20] {
+        let large = folder.file("large.md", &format!("{FILE}{}", "x".repeat(bytes)));
+        let (status, _, err) = process(&["import", large.to_str().unwrap()]);
+        assert!(status == 1 && err.lines().any(|line| line == "file: larger than 1048576 bytes"), "{err}");
+    }
+
     // By the hash that import told, and only the file that has it.
     let told = out.lines().find_map(|line| line.split_once("--hash ")).unwrap().1;
     let hash = told.split(' ').next().unwrap().to_owned();

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use agentprocess::{Document, Issue, Offer};
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::State;
 use quorate_proto::Code;
 use quorate_proto::catalog::{CatalogCommand, ImportDraft};
@@ -12,7 +11,7 @@ use quorate_statemachine::catalog::read::{self, DraftRow, VersionRow};
 
 use super::Office;
 use super::error::Fault;
-use super::extract::{At, Operator, Params};
+use super::extract::{At, File, Operator, Params};
 use super::model::{Draft, DraftPage, ErrorBody, ImportQuery, PageQuery, RoleToBind};
 
 /// Longest difference told, in bytes.
@@ -33,7 +32,7 @@ pub(super) async fn import(
     State(office): State<Arc<Office>>,
     Operator(caller): Operator,
     Params(query): Params<ImportQuery>,
-    file: Bytes,
+    File(file): File,
 ) -> Result<Json<Draft>, Fault> {
     let document = document(&file, query.folder.as_deref())?;
     let (name, hash) = (document.process.name.clone(), document.hash.clone());

@@ -3,12 +3,19 @@
 use std::sync::Arc;
 
 use agentprocess::json;
+use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
+use futures_util::StreamExt;
 use quorate_proto::{Caller, CallerKind, Code};
 use serde::de::DeserializeOwned;
 
 use super::error::Fault;
+
+/// How much of a file is kept, in bytes: more than a document may have, so that reading it as one says what is too large.
+const FILE_BYTES_MAX: usize = 2 << 20;
+/// How much of a longer file is read and dropped, in bytes: a client that is cut off while it sends never sees the answer.
+const DROPPED_BYTES_MAX: usize = 64 << 20;
 
 /// The human operator who calls (PUB-WHO). Agents and other people are refused.
 pub struct Operator(pub Arc<Caller>);
@@ -59,12 +66,34 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Fault;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Fault> {
-        let bytes = axum::body::Bytes::from_request(request, state).await;
+        let bytes = Bytes::from_request(request, state).await;
         let bytes = bytes.map_err(|e| Fault::new(Code::Invalid, e.body_text()))?;
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         let fault = |what| Fault::with(Code::Invalid, "The body is not what this call takes.", vec![what]);
         json::parse(text, DEPTH_MAX).map_err(|e| fault(e.to_string()))?;
         let read = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(text));
         read.map(Self).map_err(|e| fault(e.to_string()))
+    }
+}
+
+/// A file, sent as the body; of one that is too long, its beginning.
+pub struct File(pub Vec<u8>);
+
+impl<S: Send + Sync> FromRequest<S> for File {
+    type Rejection = Fault;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Fault> {
+        let mut body = request.into_body().into_data_stream();
+        let (mut file, mut dropped) = (Vec::new(), 0);
+        while let Some(part) = body.next().await {
+            let part = part.map_err(|e| Fault::new(Code::Invalid, format!("The file did not arrive: {e}")))?;
+            let (kept, rest) = part.split_at(part.len().min(FILE_BYTES_MAX - file.len()));
+            file.extend_from_slice(kept);
+            dropped += rest.len();
+            if dropped > DROPPED_BYTES_MAX {
+                break;
+            }
+        }
+        Ok(Self(file))
     }
 }

@@ -88,6 +88,12 @@ async fn every_issue_of_a_file_comes_at_once() {
     let (code, issues) = world.refused("POST", "/drafts", bad).await;
     assert_eq!(code, "invalid");
     assert!(issues.len() >= 3, "{issues:?}");
+    // JSON-LIMITS: of whatever size.
+    for bytes in [(1 << 20) + 1, 3 << 20, 40 << 20] {
+        let large = format!("{BASE}{}", "x".repeat(bytes - BASE.len()));
+        let (code, issues) = world.refused("POST", "/drafts", large).await;
+        assert_eq!((code.as_str(), issues), ("invalid", vec!["file: larger than 1048576 bytes".to_owned()]));
+    }
     // D/V-32: the folder bears the process's name.
     let (_, issues) = world.refused("POST", "/drafts?folder=supplier", BASE).await;
     assert!(issues[0].starts_with("name: folder is named supplier"), "{issues:?}");
