@@ -19,6 +19,7 @@ use super::model::{Advance, ErrorBody, Standing};
     responses(
         (status = 200, body = Standing),
         (status = 404, body = ErrorBody, description = "The server runs on the system's clock"),
+        (status = 422, body = ErrorBody),
         (status = 403, body = ErrorBody),
     )
 )]

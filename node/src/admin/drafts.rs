@@ -59,7 +59,7 @@ pub(super) async fn import(
 /// Drafts by process name.
 #[utoipa::path(
     get, path = "/admin/v1/drafts", tag = "drafts", params(PageQuery),
-    responses((status = 200, body = DraftPage), (status = 403, body = ErrorBody))
+    responses((status = 200, body = DraftPage), (status = 422, body = ErrorBody), (status = 403, body = ErrorBody))
 )]
 pub(super) async fn list(
     State(office): State<Arc<Office>>,

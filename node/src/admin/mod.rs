@@ -4,6 +4,7 @@
 //! caller's own.
 
 mod clock;
+mod document;
 mod drafts;
 mod error;
 mod extract;
@@ -27,8 +28,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder, SecurityRequirement};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -90,24 +89,8 @@ fn described() -> OpenApiRouter<Arc<Office>> {
 }
 
 /// The `OpenAPI` document of `/admin/v1/`.
-pub fn openapi() -> OpenApi {
-    finish(described().into_openapi())
-}
-
-fn finish(mut api: OpenApi) -> OpenApi {
-    let bearer = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build());
-    let info = InfoBuilder::new().title("Quorate administration").version(env!("CARGO_PKG_VERSION")).description(Some(
-        "For human operators: every call needs the bearer token of one, and acts in their organization.",
-    ));
-    let base = OpenApiBuilder::new()
-        .info(info)
-        .components(Some(ComponentsBuilder::new().security_scheme("bearer", bearer).build()))
-        .security(Some([SecurityRequirement::new("bearer", Vec::<String>::new())]))
-        .build();
-    let mut whole = base;
-    api.info = whole.info.clone();
-    whole.merge(api);
-    whole
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    document::finish(described().into_openapi())
 }
 
 /// Runs a call to its end even when the client goes away: a change that several groups must learn of may not stop
@@ -127,7 +110,7 @@ pub fn admin(admin: Admin) -> Router {
     let door =
         Arc::new(Door { authenticator, metrics: Arc::clone(&metrics), public_url, authorization_servers: Vec::new() });
     let (routes, api) = described().split_for_parts();
-    let document = axum::Json(finish(api));
+    let document = axum::Json(document::finish(api));
     Router::new()
         .merge(
             routes

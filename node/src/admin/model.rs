@@ -24,6 +24,15 @@ pub struct ErrorDetails {
     pub issues: Vec<String>,
 }
 
+/// A call refused for its token, before it was looked at. A caller who is no member gets 403 in this form.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct DoorBody {
+    /// `invalid_token` or `access_denied`.
+    pub error: String,
+    /// Why.
+    pub error_description: String,
+}
+
 /// Parameters of an import.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

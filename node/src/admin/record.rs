@@ -16,7 +16,7 @@ use super::model::{ErrorBody, PageQuery, RecordItem, RecordPage};
 /// What operators did in this organization, the newest first.
 #[utoipa::path(
     get, path = "/admin/v1/record", tag = "record", params(PageQuery),
-    responses((status = 200, body = RecordPage), (status = 403, body = ErrorBody))
+    responses((status = 200, body = RecordPage), (status = 422, body = ErrorBody), (status = 403, body = ErrorBody))
 )]
 pub(super) async fn list(
     State(office): State<Arc<Office>>,

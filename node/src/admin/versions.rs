@@ -18,7 +18,7 @@ use super::model::{ErrorBody, PageQuery, ProcessItem, ProcessPage, Version, Vers
 /// Every process ever published, by name; retired ones too.
 #[utoipa::path(
     get, path = "/admin/v1/processes", tag = "processes", params(PageQuery),
-    responses((status = 200, body = ProcessPage), (status = 403, body = ErrorBody))
+    responses((status = 200, body = ProcessPage), (status = 422, body = ErrorBody), (status = 403, body = ErrorBody))
 )]
 pub(super) async fn list(
     State(office): State<Arc<Office>>,
@@ -39,7 +39,12 @@ pub(super) async fn list(
 /// One process with its versions, the newest first.
 #[utoipa::path(
     get, path = "/admin/v1/processes/{process}", tag = "processes", params(("process" = String, Path), PageQuery),
-    responses((status = 200, body = VersionPage), (status = 404, body = ErrorBody), (status = 403, body = ErrorBody))
+    responses(
+        (status = 200, body = VersionPage),
+        (status = 404, body = ErrorBody),
+        (status = 422, body = ErrorBody),
+        (status = 403, body = ErrorBody),
+    )
 )]
 pub(super) async fn show_process(
     State(office): State<Arc<Office>>,

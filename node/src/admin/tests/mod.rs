@@ -1,6 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod catalog;
+mod document;
 mod hashes;
 mod manage;
 mod offer;
@@ -124,15 +125,28 @@ impl<G: Groups> World<G> {
         });
     }
 
+    pub(super) fn token(&self, who: Who) -> &str {
+        &self.tokens[&who]
+    }
+
     /// One call; status and JSON body (a body that is no JSON comes as a string).
     pub(super) async fn call(&self, who: Who, method: &str, path: &str, body: impl Into<Body>) -> (StatusCode, Value) {
-        let request = Request::builder()
-            .method(method)
-            .uri(format!("/admin/v1{path}"))
-            .header("authorization", format!("Bearer {}", self.tokens[&who]))
-            .body(body.into())
-            .unwrap();
-        let response = self.router.clone().oneshot(request).await.unwrap();
+        self.send(Some(&self.tokens[&who]), method, &format!("/admin/v1{path}"), body).await
+    }
+
+    /// One call with any token or none, to any route.
+    pub(super) async fn send(
+        &self,
+        token: Option<&str>,
+        method: &str,
+        uri: &str,
+        body: impl Into<Body>,
+    ) -> (StatusCode, Value) {
+        let mut request = Request::builder().method(method).uri(uri);
+        if let Some(token) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let response = self.router.clone().oneshot(request.body(body.into()).unwrap()).await.unwrap();
         let status = response.status();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         let text = String::from_utf8(bytes.to_vec()).unwrap();
