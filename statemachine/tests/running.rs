@@ -220,7 +220,11 @@ fn a_start_names_the_unknown_process_before_the_reused_request() {
         ("p", 1, process::object("{}"), Code::Conflict),
         ("p", 1, process::object(r#"{"amount":2}"#), Code::Conflict),
     ] {
-        assert_eq!(refused(w.write_as(&a1, "id", start(other, process, version, inputs))).0, code, "{process} {version}");
+        assert_eq!(
+            refused(w.write_as(&a1, "id", start(other, process, version, inputs))).0,
+            code,
+            "{process} {version}"
+        );
     }
     assert_eq!(w.write_as(&a1, "id", start(other, "p", 1, good())).map(|_| ()), Ok(()));
 }

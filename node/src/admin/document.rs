@@ -12,7 +12,11 @@ use super::model::DoorBody;
 const EVERYWHERE: [(&str, &str, &str); 3] = [
     ("401", "No bearer token, or one that is not valid here", "DoorBody"),
     ("500", "The catalog cannot be read; the log of the node tells more", "ErrorBody"),
-    ("503", "No answer in time (or, as DoorBody, the issuer's keys are not to be had): make the same call again", "ErrorBody"),
+    (
+        "503",
+        "No answer in time (or, as DoorBody, the issuer's keys are not to be had): make the same call again",
+        "ErrorBody",
+    ),
 ];
 
 /// The document of these routes.

@@ -34,6 +34,7 @@ use utoipa_axum::routes;
 use crate::auth::Authenticator;
 use crate::config::Organization;
 use crate::http::bearer::{self, Door};
+use crate::http::guard::{self, Guard};
 use crate::http::health::{Readiness, health};
 use crate::http::observe::{self, Metrics};
 pub use error::Fault;
@@ -56,6 +57,8 @@ pub struct Admin {
     pub metrics: Arc<Metrics>,
     /// Whether the node is ready.
     pub readiness: Readiness,
+    /// Hosts and origins.
+    pub guard: Guard,
     /// Base address of the public listener, for the metadata of RFC 9728.
     pub public_url: String,
     /// Where calls run; give the same to [`serve::serve`](crate::http::serve::serve).
@@ -105,12 +108,17 @@ async fn to_the_end(State(tracker): State<TaskTracker>, request: Request, next: 
 
 /// All routes of the administration listener: `/admin/v1/…`, `/livez`, `/readyz`, `/metrics`.
 pub fn admin(admin: Admin) -> Router {
-    let Admin { reach, authenticator, organizations, profiles, tools, metrics, readiness, public_url, tracker } = admin;
+    let Admin { reach, authenticator, organizations, profiles, tools, metrics, readiness, guard, public_url, tracker } =
+        admin;
     let office = Arc::new(Office { reach, authenticator: Arc::clone(&authenticator), organizations, profiles, tools });
     let door =
         Arc::new(Door { authenticator, metrics: Arc::clone(&metrics), public_url, authorization_servers: Vec::new() });
     let (routes, api) = described().split_for_parts();
     let document = axum::Json(document::finish(api));
+    // Probes and scrapers name a node by whatever address it has at the time. These three tell counts and reasons, nothing of
+    // an organization, so that a page which got here by a name of its own learns nothing worth having.
+    let any_host = from_fn_with_state(Arc::new(guard.for_any_host()), guard::check);
+    let health = health(Arc::clone(&metrics), readiness).layer(any_host);
     Router::new()
         .merge(
             routes
@@ -119,6 +127,7 @@ pub fn admin(admin: Admin) -> Router {
                 .with_state(office),
         )
         .route("/admin/v1/openapi.json", get(move || std::future::ready(document.clone())))
-        .merge(health(Arc::clone(&metrics), readiness))
+        .layer(from_fn_with_state(Arc::new(guard), guard::check))
+        .merge(health)
         .layer(from_fn_with_state(metrics, observe::watch))
 }

@@ -130,6 +130,11 @@ impl Config {
                 "administration speaks plain HTTP here: put a proxy with TLS before it, or keep it on loopback";
             warnings.push(Fault::new("admin_listen", message));
         }
+        if self.admin_listen.ip().is_unspecified() && self.allowed_hosts.is_empty() {
+            let message = "empty: administration answers to the host of public_url and to loopback names only; add the \
+                           names and addresses by which operators reach it";
+            warnings.push(Fault::new("allowed_hosts", message));
+        }
         warnings
     }
 }

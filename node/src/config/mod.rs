@@ -42,7 +42,8 @@ pub struct Config {
     pub file_url_ttl_s: u64,
     /// Origins that browsers may call from. Empty: none.
     pub allowed_origins: Vec<String>,
-    /// Host names this server answers to, besides that of `public_url`.
+    /// Host names this server answers to, besides that of `public_url`. Administration also answers to loopback names and
+    /// to the address of `admin_listen`.
     pub allowed_hosts: Vec<String>,
     /// Group whose human members are operators; told of overdue steps, and decides escalations (OPERATOR, ESC-WHERE).
     pub operator_group: String,

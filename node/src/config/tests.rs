@@ -113,6 +113,18 @@ auth:
 }
 
 #[test]
+fn an_administration_that_listens_everywhere_needs_names() {
+    let warned = |more: &str| {
+        let read = read(&format!("{GOOD}\n{more}"), &[]);
+        assert_eq!(read.faults, vec![]);
+        read.warnings.into_iter().map(|w| w.place).collect::<Vec<_>>()
+    };
+    assert_eq!(warned("admin_listen: 0.0.0.0:8081"), ["admin_listen", "allowed_hosts"]);
+    assert_eq!(warned("admin_listen: 0.0.0.0:8081\nallowed_hosts: [admin.example.com]"), ["admin_listen"]);
+    assert_eq!(warned("admin_listen: 10.1.2.3:8081"), ["admin_listen"]);
+}
+
+#[test]
 fn unreadable_files_are_one_fault() {
     assert_eq!(read("a: [", &[]).faults.len(), 1);
     assert_eq!(read("- a", &[]).faults.len(), 1);

@@ -28,15 +28,35 @@ impl Guard {
         }
     }
 
+    /// For the listener of operators at `listen`: also by the names of this machine, and by the address itself unless that
+    /// stands for all of them.
+    #[must_use]
+    pub fn for_admin(mut self, listen: std::net::IpAddr) -> Self {
+        self.hosts.extend(Self::loopback().hosts);
+        if !listen.is_unspecified() {
+            self.hosts.push(if listen.is_ipv6() { format!("[{listen}]") } else { listen.to_string() });
+        }
+        self
+    }
+
+    /// The same origins, whatever the host.
+    #[must_use]
+    pub fn for_any_host(&self) -> Self {
+        Self { hosts: vec!["*".to_owned()], origins: self.origins.clone() }
+    }
+
     fn allows_host(&self, request: &Request) -> bool {
+        if self.hosts.iter().any(|allowed| allowed == "*") {
+            return true;
+        }
         let named = match request.headers().get(header::HOST) {
             Some(host) => host.to_str().ok().and_then(|host| host.parse().ok()),
             None => request.uri().authority().cloned(),
         };
         let Some(named): Option<Authority> = named else { return false };
-        self.hosts.iter().any(|allowed| {
-            allowed == "*" || named.as_str().eq_ignore_ascii_case(allowed) || named.host().eq_ignore_ascii_case(allowed)
-        })
+        self.hosts
+            .iter()
+            .any(|allowed| named.as_str().eq_ignore_ascii_case(allowed) || named.host().eq_ignore_ascii_case(allowed))
     }
 
     fn allows_origin(&self, origin: &HeaderValue) -> bool {

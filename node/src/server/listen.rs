@@ -51,6 +51,10 @@ impl Listeners {
         format!("{}/mcp", self.base_url())
     }
 
+    pub(super) fn admin_ip(&self) -> std::net::IpAddr {
+        self.admin_address.ip()
+    }
+
     pub(super) fn admin_url(&self) -> String {
         format!("http://{}", self.admin_address)
     }

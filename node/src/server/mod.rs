@@ -103,6 +103,7 @@ impl Server {
             tools: tools().iter().map(|tool| tool.name).collect(),
             metrics: Arc::clone(&metrics),
             readiness: readiness(&groups),
+            guard: options.guard.for_admin(listeners.admin_ip()),
             public_url,
             tracker: admin_tracker.clone(),
         });

@@ -62,7 +62,8 @@ fn read(root: &Object, issues: &mut Issues, warnings: &mut Issues) -> Option<Pro
     graph::judge(&drafts, &links, &branches, issues);
     let sources = paths::Sources { inputs: &inputs, drafts: &drafts, index: &links.index };
     let steps = build::steps(&drafts, &links, &branches, &sources, issues);
-    let process = Process { name: name?.to_owned(), description: description?.to_owned(), inputs, systems, steps: steps? };
+    let process =
+        Process { name: name?.to_owned(), description: description?.to_owned(), inputs, systems, steps: steps? };
     if issues.is_empty() {
         warn::warn(&process, &drafts, warnings);
     }

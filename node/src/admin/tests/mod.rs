@@ -2,6 +2,7 @@
 
 mod catalog;
 mod document;
+mod guard;
 mod hashes;
 mod manage;
 mod offer;
@@ -31,6 +32,7 @@ use crate::auth::dev::{DevIdentity, DevIssuer, DevToken};
 use crate::clock::Clock;
 use crate::config::Organization;
 use crate::groups::Groups;
+use crate::http::guard::Guard;
 use crate::http::observe::Metrics;
 use crate::memory::MemoryGroups;
 
@@ -120,6 +122,7 @@ impl<G: Groups> World<G> {
             tools,
             metrics: Arc::new(Metrics::default()),
             readiness: Arc::new(|| Box::pin(std::future::ready(Vec::new()))),
+            guard: Guard::loopback(),
             public_url: "http://127.0.0.1:8080".to_owned(),
             tracker: TaskTracker::new(),
         });
@@ -142,7 +145,7 @@ impl<G: Groups> World<G> {
         uri: &str,
         body: impl Into<Body>,
     ) -> (StatusCode, Value) {
-        let mut request = Request::builder().method(method).uri(uri);
+        let mut request = Request::builder().method(method).uri(uri).header("host", "localhost:8081");
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
