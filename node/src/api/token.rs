@@ -1,8 +1,8 @@
 //! Claim tokens: a MAC over organization, run, step, claim number, holder and key number, so that a replay gives the
 //! same token and none is kept in state (design §3).
 
-use quorate_proto::shard::Token;
-use quorate_proto::{Caller, Claim, GroupId, Refusal};
+use quorate_proto::shard::{Action, Token, Write};
+use quorate_proto::{Caller, CallerKind, Claim, GroupId, Refusal};
 
 use super::envelope::invalid;
 use super::keys::{Key, Use};
@@ -23,6 +23,25 @@ fn open(key: &Key, org: &str, sealed: &seal::Sealed) -> Option<Token> {
 /// A text that is no token of this organization names no run: `invalid`, never `stale` (TOKEN-FORM, TOKEN-ENDED).
 fn not_recognised() -> Refusal {
     invalid(vec!["token: not recognised; use the token that claim or renew returned, unchanged".to_owned()])
+}
+
+/// Logs a token that another than its holder presents (TOKEN-OTHER). That nothing changes is the state's to see to.
+pub(crate) fn log_other_holder(write: &Write) {
+    let token = match &write.action {
+        Action::Renew { token, .. } | Action::Submit { token, .. } | Action::Escalate { token, .. } => token,
+        Action::StartRun { .. }
+        | Action::Claim { .. }
+        | Action::Decide(_)
+        | Action::Cancel { .. }
+        | Action::SendEvent { .. }
+        | Action::Upload { .. } => return,
+    };
+    let Caller { org, kind, id, .. } = &write.caller;
+    if *kind != CallerKind::Agent || *id != token.holder {
+        let Token { run, step, holder, .. } = token;
+        let request = &write.request;
+        tracing::warn!(org, caller = id, ?kind, holder, %run, step, request, "a caller presented another's token");
+    }
 }
 
 impl<G: Groups> Api<G> {

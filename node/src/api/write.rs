@@ -31,6 +31,7 @@ impl<G: Groups> Api<G> {
             limits: self.settings.limits(),
             action,
         };
+        token::log_other_holder(&write);
         let reply = self.coordinate(write, group).await?;
         self.result(&caller.org, group, reply).await
     }

@@ -10,5 +10,6 @@ mod requests;
 mod results;
 mod retries;
 mod schemas;
+mod seen;
 mod supplier;
 mod world;
