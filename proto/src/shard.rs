@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentprocess::json::{Object, Value};
-use agentprocess::time::Span;
+use agentprocess::time::{Span, Timestamp};
 use agentprocess::{EvidenceKind, Process};
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +147,8 @@ pub enum Action {
         token: Token,
         /// The note.
         note: String,
+        /// Whether anybody is known to be in the escalation group, as far as the proposer can tell (ESC-WHERE).
+        attended: bool,
     },
     /// `decide`
     Decide(Box<Decide>),
@@ -278,8 +280,10 @@ pub enum FileFact {
 /// A notification, as an outbox row holds it. None exists for a test run (§3.3).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notification {
-    /// What happened: `step_overdue`.
+    /// What happened: `step_overdue`, or `escalation_unattended`.
     pub kind: String,
+    /// When.
+    pub at: Timestamp,
     /// The organization.
     pub org: String,
     /// The run.

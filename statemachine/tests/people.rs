@@ -6,8 +6,9 @@ mod support;
 use agentprocess::{Assignee, DataPath, FieldType, Target};
 use quorate_proto::shard::{Action, Decide, Decision, Submission};
 use quorate_proto::{Caller, Code, Outcome, RunId};
+use quorate_statemachine::shard::read;
 use support::process::{
-    agent, approve, approve_to, choice, finish, join, one, parallel, process, role, task, with_output,
+    agent, approve, approve_to, choice, finish, join, object, one, parallel, process, role, task, with_output,
 };
 use support::{World, approved, at, good, has, person, refused, rejected, submission, text};
 
@@ -97,7 +98,7 @@ fn an_escalated_step_is_returned_or_finished_by_an_operator() {
     let progress = Some("half".to_owned());
     let renewed = w.write(&a1(), Action::Renew { token: support::token(&claim), progress, key: 1 });
     let Ok(quorate_proto::Reply::Renewed { claim }) = renewed else { panic!("{renewed:?}") };
-    let escalate = || Action::Escalate { token: support::token(&claim), note: "blocked".to_owned() };
+    let escalate = || Action::Escalate { token: support::token(&claim), note: "blocked".to_owned(), attended: true };
     w.write(&a1(), escalate()).unwrap();
     assert_eq!(refused(w.write(&a1(), escalate())).0, Code::Stale);
     let item = w.item(run, "a");
@@ -114,12 +115,32 @@ fn an_escalated_step_is_returned_or_finished_by_an_operator() {
     assert_eq!(text(at(at(&work[0], "handoff"), "returned"), "by"), "olga");
     assert_eq!(text(&work[0], "readySince"), text(at(&w.view(run), "run"), "startedAt"));
     let claim = w.claim(&a1(), run, "a").unwrap();
-    w.write(&a1(), Action::Escalate { token: support::token(&claim), note: "still".to_owned() }).unwrap();
+    w.write(&a1(), Action::Escalate { token: support::token(&claim), note: "still".to_owned(), attended: true })
+        .unwrap();
     let expected = ["output.n: missing", "next: required, one of b, done", "reason: required"];
     assert_eq!(refused(w.decide(&olga(), run, "a", Decision::Completed(empty()))).1, expected);
     w.decide(&olga(), run, "a", Decision::Completed(support::routed("b"))).unwrap();
     assert_eq!(text(&w.data(run, "a"), "by"), "olga");
     assert_eq!(w.state(run, "b"), "ready");
+}
+
+/// ESC-WHERE: an escalation to an empty group opens its item all the same, and the operators are told.
+#[test]
+fn the_operators_are_told_of_an_escalation_that_nobody_would_see() {
+    let (mut w, run) = world(vec![agent("a", one(1)), finish("done", "ok")]);
+    let test = w.new_run();
+    let action = Action::StartRun { run: test, process: "p".to_owned(), version: 1, inputs: object("{}"), test: true };
+    w.write(&a1(), action).unwrap();
+    for run in [run, test] {
+        let token = support::token(&w.claim(&a1(), run, "a").unwrap());
+        w.write(&a1(), Action::Escalate { token, note: "blocked".to_owned(), attended: false }).unwrap();
+        assert_eq!(text(at(&w.item(run, "a"), "assignedTo"), "group"), "g_ops");
+    }
+    let told = read::outbox(&w.store, 0, 10).unwrap();
+    let [(_, told)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((told.kind.as_str(), told.run, told.step.as_str()), ("escalation_unattended", run, "a"));
+    assert_eq!((told.groups.as_slice(), told.people.len(), told.at), (["g_ops".to_owned()].as_slice(), 0, w.at));
+    assert_eq!(text(&told.details, "group"), "g_ops");
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn overdue_is_announced_once_to_those_concerned() {
     w.advance(minutes(30));
     w.tick();
     w.tick();
-    let sent = read::outbox(&w.store, 10).unwrap();
+    let sent = read::outbox(&w.store, 0, 10).unwrap();
     assert_eq!(sent.len(), 1);
     assert_eq!((sent[0].1.run, sent[0].1.step.as_str()), (run, "a"));
     assert_eq!((sent[0].1.groups.as_slice(), sent[0].1.people.len()), (["g_ops".to_owned()].as_slice(), 0));
@@ -147,18 +147,18 @@ fn overdue_is_announced_once_to_those_concerned() {
     }
     w.advance(minutes(59));
     w.tick();
-    assert_eq!(read::outbox(&w.store, 10).unwrap().len(), 1);
+    assert_eq!(read::outbox(&w.store, 0, 10).unwrap().len(), 1);
     w.advance(minutes(1));
     w.tick();
-    let sent = read::outbox(&w.store, 10).unwrap();
+    let sent = read::outbox(&w.store, 0, 10).unwrap();
     assert_eq!(sent.len(), 2);
     assert_eq!(sent[1].1.groups, ["g_rev", "g_ops"]);
     w.decide(&person("rita", &["g_rev"]), run, "r", approved()).unwrap();
     w.apply(ShardCommand::OutboxSent { sequences: vec![sent[0].0, sent[1].0] }).unwrap();
-    assert!(read::outbox(&w.store, 10).unwrap().is_empty());
+    assert!(read::outbox(&w.store, 0, 10).unwrap().is_empty());
     w.advance(minutes(9999));
     w.tick();
-    assert!(read::outbox(&w.store, 10).unwrap().is_empty());
+    assert!(read::outbox(&w.store, 0, 10).unwrap().is_empty());
 }
 
 #[test]

@@ -43,6 +43,9 @@ use arguments::Arguments;
 use envelope::Answer;
 use tools::Id;
 
+/// Whether anybody of an organization is known to be in a group.
+pub type Attended = Box<dyn Fn(&str, &str) -> bool + Send + Sync>;
+
 /// The tools over the groups of a cluster.
 pub struct Api<G> {
     groups: Arc<G>,
@@ -52,6 +55,7 @@ pub struct Api<G> {
     ring: keys::Ring,
     definitions: Arc<Definitions>,
     numbers: write::Numbers,
+    attended: Attended,
 }
 
 impl<G: Groups> Api<G> {
@@ -64,7 +68,15 @@ impl<G: Groups> Api<G> {
     pub fn with_entropy(groups: Arc<G>, settings: Settings, clock: Arc<Clock>, entropy: Box<dyn Entropy>) -> Self {
         let definitions = Arc::new(Definitions::default());
         let numbers = write::Numbers::new(groups.shards());
-        Self { groups, settings, clock, entropy, ring: keys::Ring::default(), definitions, numbers }
+        // Without other knowledge every group is taken to have somebody in it.
+        let attended: Attended = Box::new(|_, _| true);
+        Self { groups, settings, clock, entropy, ring: keys::Ring::default(), definitions, numbers, attended }
+    }
+
+    /// The same, told who is known to be in which group (ESC-WHERE).
+    #[must_use]
+    pub fn with_attended(self, attended: Attended) -> Self {
+        Self { attended, ..self }
     }
 
     /// The groups it works on.

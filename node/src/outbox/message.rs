@@ -14,6 +14,7 @@ pub(super) fn body(id: &str, notification: &Notification) -> String {
     let mut body = Object::new();
     body.set("id", id)
         .set("kind", notification.kind.as_str())
+        .set("at", notification.at.to_string())
         .set("organization", notification.org.as_str())
         .set("run", notification.run.to_string())
         .set("process", notification.process.as_str())

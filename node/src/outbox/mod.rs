@@ -87,7 +87,7 @@ async fn run_shard<G: Groups>(
 /// Sends at most one batch; returns how many rows it took away. What was taken is acknowledged even when others failed.
 async fn send_batch<G: Groups>(groups: &G, shard: u16, destination: &Destination) -> Result<usize, String> {
     let group = GroupId::Shard(shard);
-    let rows = groups.read(group, |state, _| read::outbox(state, BATCH)).await;
+    let rows = groups.read(group, |state, _| read::outbox(state, 0, BATCH)).await;
     let rows = rows.map_err(|e| e.0)?.map_err(|e| e.to_string())?;
     let (mut sent, mut failed) = (Vec::new(), None);
     for (sequence, notification) in &rows {
@@ -113,8 +113,8 @@ async fn deliver(
     let id = message::id(shard, sequence);
     match destination {
         Destination::Log => {
-            let Notification { kind, org, run, process, step, groups, people, details } = notification;
-            tracing::info!(id, kind, org, %run, process, step, ?groups, ?people, %details, "notification");
+            let Notification { kind, at, org, run, process, step, groups, people, details } = notification;
+            tracing::info!(id, kind, %at, org, %run, process, step, ?groups, ?people, %details, "notification");
             Ok(())
         }
         Destination::Webhook(webhook) => {

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use agentprocess::json::Value;
+use agentprocess::time::Timestamp;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -43,6 +44,7 @@ fn groups(count: u64) -> MemoryGroups {
     for sequence in 1..=count {
         let notification = Notification {
             kind: "step_overdue".to_owned(),
+            at: Timestamp(1_800_000_000_000),
             org: "demo".to_owned(),
             run: RunId(Unique { shard: 0, random: [7; 10] }),
             process: "p".to_owned(),
@@ -58,7 +60,7 @@ fn groups(count: u64) -> MemoryGroups {
 }
 
 async fn left(groups: &MemoryGroups) -> usize {
-    groups.read(GroupId::Shard(0), |state, _| read::outbox(state, 100).unwrap().len()).await.unwrap()
+    groups.read(GroupId::Shard(0), |state, _| read::outbox(state, 0, 100).unwrap().len()).await.unwrap()
 }
 
 #[tokio::test]

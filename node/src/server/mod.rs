@@ -4,6 +4,7 @@ mod listen;
 mod options;
 mod stats;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentprocess::time::{Span, Timestamp};
@@ -15,9 +16,10 @@ pub use listen::ListenError;
 pub use options::{AdminListen, Options};
 
 use crate::admin::{Admin, Fault, Reach, admin};
-use crate::api::{Api, tools};
+use crate::api::{Api, Attended, tools};
 use crate::auth::Authenticator;
 use crate::clock::Clock;
+use crate::config::Organization;
 use crate::http::health::Readiness;
 use crate::http::observe::Metrics;
 use crate::http::{Public, public, serve};
@@ -80,7 +82,8 @@ impl Server {
 
         let mut settings = options.settings.clone();
         settings.public_url.clone_from(&public_url);
-        let api = Arc::new(Api::new(Arc::clone(&groups), settings, Arc::clone(&options.clock)));
+        let api = Api::new(Arc::clone(&groups), settings, Arc::clone(&options.clock));
+        let api = Arc::new(api.with_attended(attended(&options.organizations, &authenticator)));
         let reach: Arc<dyn Reach> = Arc::clone(&api) as Arc<dyn Reach>;
         let (metrics, tracker, admin_tracker) = (Arc::new(Metrics::default()), TaskTracker::new(), TaskTracker::new());
         metrics.register(Box::new(stats::Stats(Arc::clone(&groups))));
@@ -122,6 +125,17 @@ impl Server {
         let timers = Timers::start(&groups, &options.clock);
         Ok(Running { mcp_url, admin_url, reach, groups, timers, stop, tasks })
     }
+}
+
+/// A declared list of groups says which there are; without one, those count whose people have been seen here.
+fn attended(organizations: &BTreeMap<String, Organization>, authenticator: &Arc<Authenticator>) -> Attended {
+    let declared: BTreeMap<_, _> =
+        organizations.iter().filter_map(|(name, o)| Some((name.clone(), o.groups.clone()?))).collect();
+    let authenticator = Arc::clone(authenticator);
+    Box::new(move |org, group| match declared.get(org) {
+        Some(groups) => groups.contains(group),
+        None => authenticator.has_seen(org, group),
+    })
 }
 
 fn readiness(groups: &Arc<NodeGroups>) -> Readiness {

@@ -150,7 +150,7 @@ impl World for MemoryWorld {
             while due() {
                 self.propose(group, Command::Shard(ShardCommand::Tick { run: None })).unwrap();
             }
-            let rows = self.groups.read(group, |rows, _| read::outbox(rows, 1000).unwrap());
+            let rows = self.groups.read(group, |rows, _| read::outbox(rows, 0, 1000).unwrap());
             let rows = self.runtime.block_on(rows).unwrap();
             let sequences = rows.iter().map(|(sequence, _)| *sequence).collect();
             all.extend(rows.iter().map(|(_, n)| shown(n)));

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use agentprocess::Process;
+use agentprocess::json::Object;
 use agentprocess::time::Timestamp;
+use agentprocess::{Process, StepIndex};
 use quorate_proto::shard::Notification;
 use quorate_proto::{RunId, Seen, codec};
 
@@ -78,11 +79,28 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Adds a notification to the outbox; a test run has none (§3.3).
-    pub fn notify(&mut self, notification: Notification) {
-        if !self.head.test {
-            self.notifications.push(notification);
+    /// Adds a notification about a step to the outbox; a test run has none (§3.3).
+    pub fn notify(
+        &mut self,
+        kind: &str,
+        step: StepIndex,
+        (groups, people): (Vec<String>, Vec<String>),
+        details: Object,
+    ) {
+        if self.head.test {
+            return;
         }
+        self.notifications.push(Notification {
+            kind: kind.to_owned(),
+            at: self.at,
+            org: self.head.org.clone(),
+            run: self.head.run,
+            process: self.head.process.clone(),
+            step: self.process().steps[step].id.clone(),
+            groups,
+            people,
+            details: details.into(),
+        });
     }
 
     /// The process.

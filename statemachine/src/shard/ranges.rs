@@ -39,9 +39,9 @@ pub fn all_timers() -> Range<Vec<u8>> {
     vec![0x50]..vec![0x51]
 }
 
-/// All outbox rows.
-pub fn outbox_range() -> Range<Vec<u8>> {
-    vec![0x80]..vec![0x81]
+/// Outbox rows from a sequence number on.
+pub fn outbox_range(from: u64) -> Range<Vec<u8>> {
+    Writer::new(0x80).u64(from).done()..vec![0x81]
 }
 
 /// Fences against attempts of a home, oldest first.

@@ -89,14 +89,19 @@ pub fn next_timer(store: &dyn Read) -> Result<Option<Timestamp>, Fatal> {
     }
 }
 
-/// Notifications to send, oldest first, at most `limit`.
-pub fn outbox(store: &dyn Read, limit: usize) -> Result<Vec<(u64, Notification)>, Fatal> {
-    let rows = store.scan(outbox_range(), false, limit)?;
+/// Notifications to send from a sequence number on, oldest first, at most `limit`.
+pub fn outbox(store: &dyn Read, from: u64, limit: usize) -> Result<Vec<(u64, Notification)>, Fatal> {
+    let rows = store.scan(outbox_range(from), false, limit)?;
     let decode = |(key, value): (Vec<u8>, Vec<u8>)| match Key::decode(&key) {
         Some(Key::Outbox { sequence }) => Ok((sequence, codec::decode(&value)?)),
         Some(_) | None => Err(Fatal("an outbox row without an outbox key".to_owned())),
     };
     rows.into_iter().map(decode).collect()
+}
+
+/// One notification to send.
+pub fn notification(store: &dyn Read, sequence: u64) -> Result<Option<Notification>, Fatal> {
+    row(store, &Key::Outbox { sequence })
 }
 
 /// Who has a request id, if it is not free as far as this shard knows.

@@ -2,7 +2,6 @@
 
 use agentprocess::json::Object;
 use agentprocess::{StepIndex, StepKind};
-use quorate_proto::shard::Notification;
 
 use super::advance::{after_event, complete, go, position, waiting_for};
 use super::change::{Change, SERVER};
@@ -61,15 +60,14 @@ fn fire(change: &mut Change, step: StepIndex, kind: TimerKind) -> Result<(), Fat
             go(change, step, target)
         }
         TimerKind::Due => {
-            let notification = overdue(change, step);
-            change.notify(notification);
+            tell_overdue(change, step);
             change.emit(Event::Overdue { step: position(step)? })
         }
     }
 }
 
 /// Tells the assignee and the operators (DUE-NOTIFY).
-fn overdue(change: &Change, step: StepIndex) -> Notification {
+fn tell_overdue(change: &mut Change, step: StepIndex) {
     let state = &change.head.steps[step];
     let (mut groups, mut people) = (Vec::new(), Vec::new());
     match state.item.as_ref().map(|item| &item.assigned) {
@@ -82,14 +80,5 @@ fn overdue(change: &Change, step: StepIndex) -> Notification {
     }
     let mut details = Object::new();
     details.set("due", state.due.map(|due| due.to_string()));
-    Notification {
-        kind: "step_overdue".to_owned(),
-        org: change.head.org.clone(),
-        run: change.head.run,
-        process: change.head.process.clone(),
-        step: change.process().steps[step].id.clone(),
-        groups,
-        people,
-        details: details.into(),
-    }
+    change.notify("step_overdue", step, (groups, people), details);
 }

@@ -233,7 +233,7 @@ impl Driver {
             }
             Op::Escalate { token: which } => {
                 let claim = self.claim(*which)?;
-                let action = Action::Escalate { token: token(&claim), note: "Stuck.".to_owned() };
+                let action = Action::Escalate { token: token(&claim), note: "Stuck.".to_owned(), attended: true };
                 return Some(self.by(&claim, None, action));
             }
             Op::Decide { run, item, old, caller: by, kind, work, stale } => {

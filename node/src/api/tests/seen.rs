@@ -3,7 +3,11 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::world::{World, simple, text};
+use quorate_proto::GroupId;
+use quorate_statemachine::shard::read;
+
+use super::world::{World, simple, text, wait};
+use crate::groups::Groups as _;
 
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -56,4 +60,26 @@ fn a_token_that_another_presents_is_logged() {
     let own = format!(r#"{{"token":"{token}","requestId":"own"}}"#);
     let lines = warnings(|| drop(world.ok("a1", "renew", &own)));
     assert!(lines.is_empty(), "{lines:?}");
+}
+
+/// ESC-WHERE: an escalation to a group that nobody is known to be in goes through, and administrators hear of it.
+#[test]
+fn an_escalation_that_nobody_would_see_is_told() {
+    for (known, told) in [("g_ops", 0), ("g_other", 1)] {
+        let mut world = World::new();
+        world.api = world.api.with_attended(Box::new(move |org, group| (org, group) == ("demo", known)));
+        world.publish(&simple("p"));
+        let started = world.ok("a1", "start_run", r#"{"process":"p","inputs":{},"requestId":"s"}"#);
+        let run = text(&started, "run.id");
+        let claimed = world.ok("a1", "claim", &format!(r#"{{"runId":"{run}","stepId":"a","requestId":"c"}}"#));
+        let call = format!(r#"{{"token":"{}","note":"stuck","requestId":"e"}}"#, text(&claimed, "token"));
+        let lines = warnings(|| drop(world.ok("a1", "escalate", &call)));
+        assert_eq!(lines.len(), told, "{lines:?}");
+        assert!(lines.iter().all(|line| line.contains("group=\"g_ops\"") && line.contains(&run)), "{lines:?}");
+        let rows = (0..4)
+            .map(GroupId::Shard)
+            .flat_map(|shard| wait(world.groups.read(shard, |state, _| read::outbox(state, 0, 10).unwrap())).unwrap());
+        let kinds: Vec<_> = rows.map(|(_, notification)| notification.kind).collect();
+        assert_eq!(kinds, ["escalation_unattended"; 1][..told]);
+    }
 }

@@ -1,7 +1,8 @@
 //! `submit` and `escalate`.
 
-use quorate_proto::Caller;
 use quorate_proto::shard::Action;
+use quorate_proto::{Caller, GroupId, Refusal, RunId};
+use quorate_statemachine::shard::read;
 
 use crate::api::Api;
 use crate::api::arguments::Arguments;
@@ -18,6 +19,24 @@ impl<G: Groups> Api<G> {
     pub(in crate::api) async fn escalate(&self, caller: &Caller, a: &Arguments) -> Answer {
         let note = a.not_blank("note")?;
         let (group, token) = self.verify_token(caller, &a.need("token")?).await?;
-        self.write(caller, "escalate", a, group, Action::Escalate { token, note }).await
+        let run = token.run;
+        let unseen = self.unattended(&caller.org, group, run).await?;
+        let action = Action::Escalate { token, note, attended: unseen.is_none() };
+        let answer = self.write(caller, "escalate", a, group, action).await;
+        if let (Ok(_), Some(decides)) = (&answer, unseen) {
+            tracing::warn!(org = caller.org, group = decides, %run, "escalated to a group that nobody is known to be in");
+        }
+        answer
+    }
+
+    /// The group that decides a run's escalations, when nobody is known to be in it (ESC-WHERE).
+    async fn unattended(&self, org: &str, group: GroupId, run: RunId) -> Result<Option<String>, Refusal> {
+        let owner = org.to_owned();
+        let read = self.read(group, move |state, _, _| {
+            let Some(place) = read::run_place(state, &owner, run)? else { return Ok(None) };
+            read::version(state, &owner, &place.process, place.version)
+        });
+        // A run that is not there is refused in its turn.
+        Ok(read.await?.map(|version| version.escalations).filter(|decides| !(self.attended)(org, decides)))
     }
 }

@@ -94,7 +94,7 @@ pub(super) fn execute(call: &Call) -> Result<(Writes, Reply), Stop> {
         Action::Claim { run, step, key } => claim::execute(call, *run, step, *key),
         Action::Renew { token, progress, key } => renew::execute(call, token, progress.as_deref(), *key),
         Action::Submit { token, submission } => submit::execute(call, token, submission),
-        Action::Escalate { token, note } => escalate::execute(call, token, note),
+        Action::Escalate { token, note, attended } => escalate::execute(call, token, note, *attended),
         Action::Decide(decide) => decide::execute(call, decide),
         Action::Cancel { run, reason } => cancel::execute(call, *run, reason),
         Action::SendEvent { run, name, data } => send_event::execute(call, *run, name, data.as_ref()),
