@@ -37,7 +37,7 @@ pub enum ShardCommand {
         /// Its bytes.
         bytes: Vec<u8>,
     },
-    /// Notifications that were delivered; their outbox rows go.
+    /// Notifications that were delivered, or told to the log since the outbox was full; their rows go.
     OutboxSent {
         /// Their sequence numbers.
         sequences: Vec<u64>,

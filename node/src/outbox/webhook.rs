@@ -39,6 +39,16 @@ pub enum WebhookError {
     Refused(reqwest::StatusCode),
 }
 
+impl WebhookError {
+    /// Whether the receiver takes nothing at all at present, as far as one can tell; else it refused this one post.
+    pub(super) fn is_of_the_receiver(&self) -> bool {
+        match self {
+            Self::NoAnswer(_) => true,
+            Self::Refused(status) => matches!(status.as_u16(), 429 | 502 | 503 | 504),
+        }
+    }
+}
+
 impl Webhook {
     /// Posts to `url`, signed with `secret`.
     pub fn new(url: &str, secret: &[u8]) -> Result<Self, reqwest::Error> {

@@ -121,7 +121,9 @@ impl Server {
         }
         let leader = Arc::clone(&groups);
         let leads = move |group| leader.leads(group);
-        tasks.push(tokio::spawn(outbox::run(Arc::clone(&groups), options.destination, leads, stop.clone())));
+        let figures = outbox::Figures::default();
+        metrics.register(Box::new(figures.clone()));
+        tasks.push(tokio::spawn(outbox::run(Arc::clone(&groups), options.destination, figures, leads, stop.clone())));
         let timers = Timers::start(&groups, &options.clock);
         Ok(Running { mcp_url, admin_url, reach, groups, timers, stop, tasks })
     }
