@@ -1,6 +1,6 @@
 //! Acceptance of given values against declared fields (§2.3, §6.3): every issue at once, in one fixed order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::json::{Object, Value};
 use crate::model::{FieldType, Fields, Shape};
@@ -15,9 +15,11 @@ impl Fields {
     /// (ISSUE-ORDER), each named from `prefix`, such as `output.rows[2][0]: expected number` (ISSUE-PATH).
     pub fn issues(&self, prefix: &str, given: &Object) -> Vec<String> {
         let mut found = Found(Vec::new());
+        // Not by `Object::get`, which looks at one key after the other: both sides may be large.
+        let sent: BTreeMap<&str, &Value> = given.iter().collect();
         for field in &self.declared {
             let path = format!("{prefix}.{}", field.name);
-            match given.get(&field.name) {
+            match sent.get(field.name.as_str()) {
                 Some(value) => field.shape.judge(&path, value, &mut found),
                 None if field.shape.optional => {}
                 None => found.add(&path, "missing"),
