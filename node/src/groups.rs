@@ -24,4 +24,13 @@ pub trait Groups: Send + Sync + 'static {
     where
         T: Send + 'static,
         F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static;
+
+    /// The same for a `read` that takes long, such as hashing a file: it runs where no other call waits for it.
+    fn read_long<T, F>(&self, group: GroupId, read: F) -> impl Future<Output = Result<T, Unavailable>> + Send
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+    {
+        self.read(group, read)
+    }
 }

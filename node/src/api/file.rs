@@ -51,12 +51,9 @@ impl<G: Groups> Api<G> {
         }
         let file: FileId = id.parse().map_err(|_| FileError::Missing)?;
         let group = route::file(file, self.groups.shards()).ok_or(FileError::Missing)?;
-        self.read(
-            group,
-            move |state, _, at| {
-                if at >= query.expires { Ok(Err(FileError::Expired)) } else { body(state, &query.org, file) }
-            },
-        )
+        self.read_long(group, move |state, at| {
+            if at >= query.expires { Ok(Err(FileError::Expired)) } else { body(state, &query.org, file) }
+        })
         .await?
     }
 }

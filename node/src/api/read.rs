@@ -30,7 +30,16 @@ impl<G: Groups> Api<G> {
         read.map_err(|e| failed(&e))
     }
 
-    /// The same, once nothing is due in the run, or in the shard when none is named.
+    /// Runs `f`, which takes long, on a consistent state of `group`, where no other call waits for it.
+    pub(crate) async fn read_long<T, F>(&self, group: GroupId, f: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn Read, Timestamp) -> Result<T, Fatal> + Send + 'static,
+    {
+        self.groups.read_long(group, f).await?.map_err(|e| failed(&e))
+    }
+
+    /// The same as `read`, once nothing is due in the run, or in the shard when none is named.
     pub(crate) async fn read_settled<T, F>(&self, group: GroupId, run: Option<RunId>, f: F) -> Result<T, Refusal>
     where
         T: Send + 'static,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentprocess::time::Timestamp;
+use openraft::AsyncRuntime as _;
 use openraft::async_runtime::watch::WatchReceiver as _;
 use quorate_proto::{Command, Entry, GroupId, Outcome};
 use quorate_statemachine::shard::Definitions;
@@ -13,7 +14,8 @@ use quorate_statemachine::store::Read;
 use super::group::Group;
 use super::message::{Attempt, Barrier, Request, Response};
 use super::peer::{Transport, ask};
-use super::types::name;
+use super::rows::Rows;
+use super::types::{Runtime, name};
 use crate::clock::Clock;
 use crate::engine::Engine;
 use crate::groups::{Groups, Unavailable};
@@ -183,6 +185,19 @@ impl RaftGroups {
         }
     }
 
+    /// The rows of a group behind a barrier, and their time.
+    async fn present(&self, group: GroupId) -> Result<(Rows, Timestamp), Unavailable> {
+        let replica = self.group(group)?;
+        let rows = async {
+            let here = || replica.barrier(&self.clock);
+            let barrier = self.until_done(here, |peer| self.barrier_there(replica, peer)).await?;
+            let rows = replica.view_from(self.engine.as_ref(), barrier.log).await?;
+            let at = barrier.at.max(replica.clock(&rows)?);
+            Ok((rows, at))
+        };
+        self.in_time(group, rows).await
+    }
+
     async fn in_time<T>(
         &self,
         group: GroupId,
@@ -212,16 +227,17 @@ impl Groups for RaftGroups {
         T: Send + 'static,
         F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
     {
-        let replica = self.group(group)?;
-        let (rows, at) = self
-            .in_time(group, async {
-                let here = || replica.barrier(&self.clock);
-                let barrier = self.until_done(here, |peer| self.barrier_there(replica, peer)).await?;
-                let rows = replica.view_from(self.engine.as_ref(), barrier.log).await?;
-                let at = barrier.at.max(replica.clock(&rows)?);
-                Ok((rows, at))
-            })
-            .await?;
+        let (rows, at) = self.present(group).await?;
         Ok(read(&rows, at))
+    }
+
+    async fn read_long<T, F>(&self, group: GroupId, read: F) -> Result<T, Unavailable>
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+    {
+        let (rows, at) = self.present(group).await?;
+        let broken = |e| Unavailable(format!("a read of {} broke: {e}", name(group)));
+        Runtime::spawn_blocking(move || read(&rows, at)).await.map_err(broken)
     }
 }

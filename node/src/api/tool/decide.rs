@@ -1,7 +1,7 @@
 //! `decide`: the cross-argument rules here, since they need no state (DECIDE-ORDER); the rest in the run's turn.
 
 use quorate_proto::shard::{Action, Decide, Decision};
-use quorate_proto::{Caller, Refusal};
+use quorate_proto::{Caller, CallerKind, Refusal};
 
 use crate::api::Api;
 use crate::api::arguments::Arguments;
@@ -27,7 +27,7 @@ impl<G: Groups> Api<G> {
 
     async fn decision(&self, caller: &Caller, a: &Arguments, decision: &str) -> Result<Decision, Refusal> {
         Ok(match decision {
-            "completed" => Decision::Completed(self.submission(caller, a).await?),
+            "completed" => Decision::Completed(self.submission(caller, a, caller.kind == CallerKind::Human).await?),
             "approved" => Decision::Approved { note: a.unless_blank("note") },
             "rejected" => Decision::Rejected { note: a.not_blank("note")? },
             "returned" => Decision::Returned { note: a.not_blank("note")? },

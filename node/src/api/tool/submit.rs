@@ -1,7 +1,7 @@
 //! `submit` and `escalate`.
 
 use quorate_proto::shard::Action;
-use quorate_proto::{Caller, GroupId, Refusal, RunId};
+use quorate_proto::{Caller, CallerKind, GroupId, Refusal, RunId};
 use quorate_statemachine::shard::read;
 
 use crate::api::Api;
@@ -12,7 +12,8 @@ use crate::groups::Groups;
 impl<G: Groups> Api<G> {
     pub(in crate::api) async fn submit(&self, caller: &Caller, a: &Arguments) -> Answer {
         let (group, token) = self.verify_token(caller, &a.need("token")?).await?;
-        let submission = self.submission(caller, a).await?;
+        let holds = caller.kind == CallerKind::Agent && caller.id == token.holder;
+        let submission = self.submission(caller, a, holds).await?;
         self.write(caller, "submit", a, group, Action::Submit { token, submission }).await
     }
 
