@@ -8,11 +8,16 @@ use std::cell::RefCell;
 use agentprocess::json;
 use libfuzzer_sys::fuzz_target;
 use quorate::api::{DEPTH_MAX, tools};
-use quorate_fuzz::World;
+use quorate_fuzz::{World, code};
+
+/// What a world holds at most of what it was given, in bytes.
+const GIVEN_BYTES_MAX: usize = 16 << 20;
+/// What a call leaves beside its arguments, about, in bytes.
+const CALL_BYTES: usize = 4 << 10;
 
 thread_local! {
-    /// The world and how many calls it has had: it starts over now and then, to keep memory bounded.
-    static WORLD: RefCell<(World, u32)> = RefCell::new((World::new(), 0));
+    /// The world and what it was given, in bytes and some for each call: it starts over to keep memory bounded.
+    static WORLD: RefCell<(World, usize)> = RefCell::new((World::new(), 0));
 }
 
 fuzz_target!(|input: &[u8]| {
@@ -21,16 +26,21 @@ fuzz_target!(|input: &[u8]| {
         assert!(json::parse(text, DEPTH_MAX).is_err(), "JSON is UTF-8");
         return;
     };
-    WORLD.with_borrow_mut(|(world, calls)| {
-        *calls += 1;
-        if *calls > 5_000 {
-            (*world, *calls) = (World::new(), 0);
+    WORLD.with_borrow_mut(|(world, given)| {
+        *given += text.len() + CALL_BYTES;
+        if *given > GIVEN_BYTES_MAX {
+            (*world, *given) = (World::new(), 0);
         }
         let text = text.replace("RUN", &world.run).replace("TOKEN", &world.token);
-        let Ok(arguments) = json::parse(text.as_bytes(), DEPTH_MAX + 1) else { return };
-        assert_eq!(json::parse(arguments.to_string().as_bytes(), DEPTH_MAX + 1).as_ref(), Ok(&arguments));
+        let read = json::parse(text.as_bytes(), DEPTH_MAX);
+        if let Ok(arguments) = &read {
+            let compact = arguments.to_string();
+            assert_eq!(json::size(text.as_bytes()).compact, compact.len());
+            assert_eq!(json::parse(compact.as_bytes(), DEPTH_MAX).as_ref(), Ok(arguments));
+        }
         let tool = &tools()[usize::from(pick & 0x3f) % tools().len()];
         let caller = if pick & 0x40 == 0 { &world.agent } else { &world.person };
-        world.call(caller, tool.name, arguments);
+        let envelope = world.call(caller, tool.name, &text);
+        assert!(read.is_ok() || code(&envelope).as_deref() == Some("invalid"), "{envelope}");
     });
 });

@@ -18,7 +18,7 @@ fuzz_target!(|input: &[u8]| {
         let cursor = if pick & 1 == 0 { edited(&world.cursor, rest) } else { String::from_utf8_lossy(rest).into_owned() };
         let tool = ["get_work", "list_runs", "list_processes"][usize::from(pick >> 1) % 3];
         if cursor != world.cursor || tool != "get_work" {
-            let envelope = world.call(&world.agent, tool, texts(&[("cursor", cursor.as_str())]));
+            let envelope = world.call(&world.agent, tool, &texts(&[("cursor", cursor.as_str())]));
             assert_eq!(code(&envelope).as_deref(), Some("invalid"), "{tool} {cursor}");
         }
     });

@@ -46,7 +46,7 @@ fuzz_target!(|input: &[u8]| {
             let token = if pick & 2 == 0 { edited(&world.token, rest) } else { whole };
             if token != world.token {
                 let arguments = texts(&[("token", token.as_str()), ("note", "x"), ("requestId", "e")]);
-                assert_eq!(code(&world.call(&world.agent, "escalate", arguments)).as_deref(), Some("invalid"), "{token}");
+                assert_eq!(code(&world.call(&world.agent, "escalate", &arguments)).as_deref(), Some("invalid"), "{token}");
             }
         });
     } else {

@@ -2,72 +2,58 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::issue_list::{IssueList, shown};
 use crate::json::{Object, Value};
 use crate::model::{FieldType, Fields, Shape};
 use crate::person::person_valid;
 use crate::time::{Timestamp, is_date};
 
-/// Most issues one judgment lists (ISSUE-ORDER asks for no cap below 1000); it bounds what one bad call can cost.
-pub const ISSUES_MAX: usize = 1000;
-
 impl Fields {
-    /// What is wrong with `given`: declared fields in file order, depth first, then undeclared ones in the order sent
-    /// (ISSUE-ORDER), each named from `prefix`, such as `output.rows[2][0]: expected number` (ISSUE-PATH).
-    pub fn issues(&self, prefix: &str, given: &Object) -> Vec<String> {
-        let mut found = Found(Vec::new());
+    /// Adds what is wrong with `given`: declared fields in file order, depth first, then undeclared ones in the order
+    /// sent (ISSUE-ORDER), each named from `prefix`, such as `output.rows[2][0]: expected number` (ISSUE-PATH).
+    pub fn judge(&self, prefix: &str, given: &Object, issues: &mut IssueList) {
         // Not by `Object::get`, which looks at one key after the other: both sides may be large.
         let sent: BTreeMap<&str, &Value> = given.iter().collect();
         for field in &self.declared {
-            let path = format!("{prefix}.{}", field.name);
+            let path = format!("{prefix}.{}", shown(&field.name));
             match sent.get(field.name.as_str()) {
-                Some(value) => field.shape.judge(&path, value, &mut found),
+                Some(value) => field.shape.judge(&path, value, issues),
                 None if field.shape.optional => {}
-                None => found.add(&path, "missing"),
+                None => issues.add(format!("{path}: missing")),
             }
         }
         let declared: BTreeSet<&str> = self.declared.iter().map(|f| f.name.as_str()).collect();
         for (name, _) in given.iter().filter(|(name, _)| !declared.contains(name)) {
-            found.add(&format!("{prefix}.{name}"), "not declared");
+            if issues.full() {
+                return;
+            }
+            issues.add(format!("{prefix}.{}: not declared", shown(name)));
         }
-        found.0
-    }
-}
-
-struct Found(Vec<String>);
-
-impl Found {
-    fn add(&mut self, path: &str, what: &str) {
-        if !self.full() {
-            self.0.push(format!("{path}: {what}"));
-        }
-    }
-    fn full(&self) -> bool {
-        self.0.len() >= ISSUES_MAX
     }
 }
 
 impl Shape {
     /// Whether `value` has the type and, if limited, is one of the allowed values; elements of lists included.
     pub fn accepts(&self, value: &Value) -> bool {
-        let mut found = Found(Vec::new());
-        self.judge("", value, &mut found);
-        found.0.is_empty()
+        let mut issues = IssueList::default();
+        self.judge("", value, &mut issues);
+        issues.is_empty()
     }
 
-    fn judge(&self, path: &str, value: &Value, found: &mut Found) {
+    fn judge(&self, path: &str, value: &Value, issues: &mut IssueList) {
         if !self.kind.holds(value) {
-            return found.add(path, &format!("expected {}", self.kind.expected()));
+            return issues.add(format!("{path}: expected {}", self.kind.expected()));
         }
         if let Some(allowed) = self.one_of.as_ref().filter(|allowed| !allowed.contains(value)) {
             let names: Vec<String> = allowed.iter().map(plain).collect();
-            return found.add(path, &format!("expected one of {}", names.join(", ")));
+            return issues.add(format!("{path}: expected one of {}", names.join(", ")));
         }
         let Some(items) = &self.items else { return };
         for (i, element) in value.as_array().unwrap_or_default().iter().enumerate() {
-            if found.full() {
+            if issues.full() {
                 return;
             }
-            items.judge(&format!("{path}[{i}]"), element, found);
+            items.judge(&format!("{path}[{i}]"), element, issues);
         }
     }
 }

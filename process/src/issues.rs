@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::fields::ISSUES_MAX;
+use crate::issue_list::ISSUES_MAX;
 use crate::model::Issue;
 
 /// Longest path or message before it is cut.

@@ -5,6 +5,7 @@ pub mod model;
 pub mod time;
 
 mod fields;
+mod issue_list;
 mod issues;
 mod lookup;
 mod offer;
@@ -13,7 +14,7 @@ mod read;
 mod validate;
 mod yaml;
 
-pub use fields::ISSUES_MAX;
+pub use issue_list::{ISSUES_BYTES_MAX, ISSUES_MAX, IssueList, shown};
 pub use lookup::{CHECK, PARALLEL};
 pub use model::*;
 pub use offer::Offer;

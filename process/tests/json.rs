@@ -1,7 +1,7 @@
 //! Properties of exact JSON.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use agentprocess::json::{DEPTH_MAX, Number, Object, Value, canonical, parse};
+use agentprocess::json::{DEPTH_MAX, Number, Object, Value, canonical, parse, size};
 use proptest::prelude::*;
 
 /// Number texts of every spelling.
@@ -62,6 +62,29 @@ fn respelled(value: &Value) -> Value {
     }
 }
 
+/// The same value with white space wherever it may stand and every character of a string escaped.
+fn spread(value: &Value) -> String {
+    let escaped = |text: &str| text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect::<Vec<_>>().concat();
+    match value {
+        Value::String(text) => format!(" \"{}\"\t", escaped(text)),
+        Value::Array(items) => format!("[ {}\n]", items.iter().map(spread).collect::<Vec<_>>().join(" ,\r\n")),
+        Value::Object(object) => {
+            let members = object.iter().map(|(key, value)| format!(" \"{}\" :{}", escaped(key), spread(value)));
+            format!("{{{} }}", members.collect::<Vec<_>>().join(","))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => format!("\n{value} "),
+    }
+}
+
+/// How many values there are, keys among them.
+fn values(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(values).sum(),
+        Value::Object(object) => object.iter().map(|(_, value)| 1 + values(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
@@ -70,6 +93,22 @@ proptest! {
         let read = parse(text.as_bytes(), DEPTH_MAX).unwrap();
         prop_assert_eq!(&read, &value);
         prop_assert_eq!(read.to_string(), text);
+    }
+
+    #[test]
+    fn the_size_is_that_of_the_compact_text_however_it_is_spelled(value in value()) {
+        let compact = value.to_string();
+        prop_assert_eq!(size(compact.as_bytes()).compact, compact.len());
+        let spread = spread(&value);
+        prop_assert_eq!(parse(spread.as_bytes(), DEPTH_MAX), Ok(value.clone()));
+        prop_assert_eq!(size(spread.as_bytes()), size(compact.as_bytes()), "{}", spread);
+        prop_assert!(values(&value) <= size(compact.as_bytes()).structure + 1, "{}", compact);
+    }
+
+    #[test]
+    fn any_bytes_have_a_size(text: Vec<u8>) {
+        let size = size(&text);
+        prop_assert!(size.structure <= size.compact && size.compact <= 2 * text.len());
     }
 
     #[test]

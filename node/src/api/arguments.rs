@@ -1,16 +1,25 @@
 //! From a call's arguments as sent to typed ones. A fault is the `invalid` envelope with every issue at once.
 
-use agentprocess::EvidenceKind;
-use agentprocess::json::{Object, Value, canonical};
+use std::fmt;
+
+use agentprocess::json::{self, Object, Value, write_canonical};
+use agentprocess::{EvidenceKind, IssueList};
 use quorate_proto::{Caller, Refusal};
 use sha2::{Digest, Sha256};
 
 use super::envelope::invalid;
 use super::schema::ROOT;
-use super::tools::Tool;
+use super::settings::Settings;
+use super::tools::{Id, Tool};
 
 /// Deepest nesting of arguments, the arguments object being level 1 (JSON-LIMITS).
 pub const DEPTH_MAX: usize = 100;
+
+/// Room in a call's arguments beside the run data that they may hold, in bytes. Wide, so that work somewhat over the cap
+/// is still judged as work (CAP-WHERE); the widest of the other arguments take a twentieth of it.
+const ARGUMENTS_OVERHEAD_BYTES: u64 = 1 << 20;
+/// Most evidence with one call, in items. The file behind each is read whole (FILE-VERIFY).
+const EVIDENCE_ITEMS_MAX: usize = 1000;
 
 /// The request id our own exact calls show (IDEM-SCOPE).
 const PLACEHOLDER: &str = "<new UUID>";
@@ -20,21 +29,30 @@ const PLACEHOLDER: &str = "<new UUID>";
 pub(crate) struct Arguments(Object);
 
 impl Arguments {
+    /// Reads arguments as they were sent. Their size is judged first, before anything is made of them.
+    pub(crate) fn read(tool: &Tool, settings: &Settings, text: &[u8]) -> Result<Self, Refusal> {
+        let at_root = |issue: String| invalid(vec![format!("{ROOT}: {issue}")]);
+        if let Some(max) = too_large(tool, settings, json::size(text)) {
+            return Err(at_root(format!("over {max} bytes")));
+        }
+        let sent = json::parse(text, DEPTH_MAX).map_err(|e| at_root(e.message))?;
+        let Value::Object(sent) = sent else { return Err(at_root("expected object".to_owned())) };
+        Self::new(tool, sent)
+    }
+
     /// Takes `_meta` off (some clients put it there) and judges the rest by the tool's schema.
-    pub(crate) fn new(tool: &Tool, sent: Value) -> Result<Self, Refusal> {
-        let Value::Object(mut sent) = sent else { return Err(invalid(vec![format!("{ROOT}: expected object")])) };
+    fn new(tool: &Tool, mut sent: Object) -> Result<Self, Refusal> {
         sent.remove("_meta");
-        let sent = Value::Object(sent);
-        if deeper_than(&sent, DEPTH_MAX) {
-            return Err(invalid(vec![format!("{ROOT}: nested deeper than {DEPTH_MAX} levels")]));
-        }
-        let mut issues = Vec::new();
-        tool.schema().check(ROOT, &sent, &mut issues);
-        let Value::Object(sent) = sent else { return Err(invalid(issues)) };
+        let mut issues = IssueList::default();
+        tool.schema().check(ROOT, &Value::Object(sent.clone()), &mut issues);
         if sent.get("requestId").and_then(Value::as_str) == Some(PLACEHOLDER) {
-            issues.push(format!("requestId: put an id of your own, such as a new UUID, in place of {PLACEHOLDER}"));
+            issues.add(format!("requestId: put an id of your own, such as a new UUID, in place of {PLACEHOLDER}"));
         }
-        if issues.is_empty() { Ok(Self(sent)) } else { Err(invalid(issues)) }
+        let evidence = sent.get("evidence").and_then(Value::as_array);
+        if evidence.is_some_and(|items| items.len() > EVIDENCE_ITEMS_MAX) {
+            issues.add(format!("evidence: over {EVIDENCE_ITEMS_MAX} items"));
+        }
+        if issues.is_empty() { Ok(Self(sent)) } else { Err(invalid(issues.into_vec())) }
     }
 
     /// Whether the argument was given.
@@ -44,7 +62,12 @@ impl Arguments {
 
     /// An optional text.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
-        self.0.get(name).and_then(Value::as_str).map(str::to_owned)
+        self.borrowed(name).map(str::to_owned)
+    }
+
+    /// An optional text, not copied: it may be as large as an upload.
+    pub(crate) fn borrowed(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
     }
 
     /// A required text.
@@ -101,25 +124,40 @@ impl Arguments {
         let mut call = Object::new();
         call.set("tool", tool).set("kind", caller.kind.as_str()).set("caller", caller.id.as_str());
         call.set("arguments", self.0.clone());
-        Sha256::digest(canonical(&call.into()).as_bytes()).into()
+        let mut hash = Hashed(Sha256::new());
+        // Writing to a hash cannot fail.
+        let _ = write_canonical(&mut hash, &call.into());
+        hash.0.finalize().into()
+    }
+}
+
+/// Most that the arguments of a call may take in compact form, in bytes; an upload's content has its own limit.
+pub(crate) fn bytes_max(settings: &Settings) -> u64 {
+    settings.run_data_bytes_max.saturating_add(ARGUMENTS_OVERHEAD_BYTES)
+}
+
+/// The limit that a call's arguments are over, if they are (JSON-LIMITS). Beside an upload's content there is hardly
+/// anything.
+fn too_large(tool: &Tool, settings: &Settings, size: json::Size) -> Option<u64> {
+    let (bytes, max) = if tool.id == Id::Upload {
+        (size.structure, ARGUMENTS_OVERHEAD_BYTES)
+    } else {
+        (size.compact, bytes_max(settings))
+    };
+    (bytes as u64 > max).then_some(max)
+}
+
+/// A hash of what is written to it.
+struct Hashed(Sha256);
+
+impl fmt::Write for Hashed {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text.as_bytes());
+        Ok(())
     }
 }
 
 /// Only white space, or nothing (REASON-BLANK).
 pub(crate) fn is_blank(text: &str) -> bool {
     text.chars().all(char::is_whitespace)
-}
-
-/// Whether lists and objects nest deeper than `max`. Iterative: hostile input must not exhaust the stack.
-fn deeper_than(value: &Value, max: usize) -> bool {
-    let mut open = vec![(value, 1)];
-    while let Some((value, level)) = open.pop() {
-        match value {
-            Value::Array(_) | Value::Object(_) if level > max => return true,
-            Value::Array(a) => open.extend(a.iter().map(|v| (v, level + 1))),
-            Value::Object(o) => open.extend(o.iter().map(|(_, v)| (v, level + 1))),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-    false
 }

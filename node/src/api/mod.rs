@@ -94,17 +94,33 @@ impl<G: Groups> Api<G> {
         &self.clock
     }
 
-    /// Calls a tool and returns the whole envelope; `None` when there is no such tool.
-    pub async fn call(&self, caller: &Caller, tool: &str, arguments: Value) -> Option<Value> {
+    /// Calls a tool with its arguments as the JSON text that was sent, and returns the whole envelope; `None` when there
+    /// is no such tool.
+    pub async fn call(&self, caller: &Caller, tool: &str, arguments: impl AsRef<[u8]>) -> Option<Value> {
         let tool = tools::find(tool)?;
-        Some(match self.answer(caller, tool, arguments).await {
+        let read = Arguments::read(tool, &self.settings, arguments.as_ref());
+        // It may be as large as an upload, and is not looked at again.
+        drop(arguments);
+        let answer = match read {
+            Ok(arguments) => self.answer(caller, tool, &arguments).await,
+            Err(refusal) => Err(refusal),
+        };
+        Some(match answer {
             Ok(data) => envelope::ok(data),
             Err(refusal) => envelope::refused(&refusal),
         })
     }
 
-    async fn answer(&self, caller: &Caller, tool: &Tool, arguments: Value) -> Answer {
-        let a = &Arguments::new(tool, arguments)?;
+    /// The envelope for a call that is larger than a request may be, so that its arguments are not even here.
+    pub fn too_large(&self, tool: &str) -> Value {
+        let issue = match tools::find(tool).map(|tool| tool.id) {
+            Some(Id::Upload) => tool::over(self.settings.upload_bytes_max),
+            Some(_) | None => format!("arguments: over {} bytes", arguments::bytes_max(&self.settings)),
+        };
+        envelope::refused(&envelope::invalid(vec![issue]))
+    }
+
+    async fn answer(&self, caller: &Caller, tool: &Tool, a: &Arguments) -> Answer {
         match tool.id {
             Id::Describe => Ok(self.describe()),
             Id::ListProcesses => self.list_processes(caller, a).await,

@@ -5,6 +5,7 @@
 //! compile, and a test holds this against a full validator.
 
 use agentprocess::json::{Object, Value};
+use agentprocess::{IssueList, shown};
 
 /// A compiled schema.
 #[derive(Debug)]
@@ -67,54 +68,61 @@ impl Schema {
 
     /// Adds every fault of `value`, which stands at `path`, to `issues`: declared things in schema order, then
     /// undeclared ones in the order sent.
-    pub(crate) fn check(&self, path: &str, value: &Value, issues: &mut Vec<String>) {
+    pub(crate) fn check(&self, path: &str, value: &Value, issues: &mut IssueList) {
         match self {
             Self::Object { properties, open } => match value.as_object() {
                 Some(o) => check_object(properties, *open, path, o, issues),
-                None => issues.push(format!("{path}: expected object")),
+                None => issues.add(format!("{path}: expected object")),
             },
             Self::Array(items) => match value.as_array() {
                 Some(a) => {
                     for (n, item) in a.iter().enumerate() {
+                        if issues.full() {
+                            return;
+                        }
                         items.check(&format!("{path}[{n}]"), item, issues);
                     }
                 }
-                None => issues.push(format!("{path}: expected list")),
+                None => issues.add(format!("{path}: expected list")),
             },
             Self::String { min, max, words } => match value.as_str() {
                 Some(s) => check_string(*min, *max, words, path, s, issues),
-                None => issues.push(format!("{path}: expected string")),
+                None => issues.add(format!("{path}: expected string")),
             },
             Self::Integer { min, max } => {
                 if !value.as_u64().is_some_and(|n| (*min..=*max).contains(&n)) {
-                    issues.push(format!("{path}: must be an integer from {min} to {max}"));
+                    issues.add(format!("{path}: must be an integer from {min} to {max}"));
                 }
             }
         }
     }
 }
 
-fn check_object(properties: &[(String, bool, Schema)], open: bool, path: &str, o: &Object, issues: &mut Vec<String>) {
+fn check_object(properties: &[(String, bool, Schema)], open: bool, path: &str, o: &Object, issues: &mut IssueList) {
     let at = |name: &str| if path == ROOT { name.to_owned() } else { format!("{path}.{name}") };
     for (name, required, schema) in properties {
         match o.get(name) {
             Some(value) => schema.check(&at(name), value, issues),
-            None if *required => issues.push(format!("{}: missing", at(name))),
+            None if *required => issues.add(format!("{}: missing", at(name))),
             None => {}
         }
     }
     if !open {
-        let unknown = o.iter().filter(|(key, _)| !properties.iter().any(|(name, _, _)| name == key));
-        issues.extend(unknown.map(|(key, _)| format!("{}: not an argument", at(key))));
+        for (key, _) in o.iter().filter(|(key, _)| !properties.iter().any(|(name, _, _)| name == key)) {
+            if issues.full() {
+                return;
+            }
+            issues.add(format!("{}: not an argument", at(&shown(key))));
+        }
     }
 }
 
-fn check_string(min: u64, max: Option<u64>, words: &[String], path: &str, s: &str, issues: &mut Vec<String>) {
+fn check_string(min: u64, max: Option<u64>, words: &[String], path: &str, s: &str, issues: &mut IssueList) {
     let length = s.chars().count() as u64;
     if !words.is_empty() && !words.iter().any(|w| w == s) {
-        issues.push(format!("{path}: one of {}", words.join(", ")));
+        issues.add(format!("{path}: one of {}", words.join(", ")));
     } else if length < min || max.is_some_and(|max| length > max) {
-        issues.push(match (min, max) {
+        issues.add(match (min, max) {
             (0, Some(max)) => format!("{path}: over {max} characters"),
             (_, Some(max)) => format!("{path}: must be {min} to {max} characters"),
             (_, None) => format!("{path}: must not be empty"),

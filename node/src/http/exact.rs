@@ -1,34 +1,29 @@
 //! Exact JSON around an SDK that loses digits (NUM-EXACT, JSON-DUP, JSON-LIMITS).
 //!
 //! The SDK reads messages with `serde_json`, which turns numbers into doubles and lets the last of two equal keys win.
-//! So the arguments never go through it. They are cut out of the body as the bytes that were sent, read by
-//! `agentprocess::json`, and carried beside the message; the SDK gets the message with `{}` in their place. The other
+//! So the arguments never go through it. They are cut out of the body as the bytes that were sent and carried beside the
+//! message, for the tools to read; the SDK gets the message with `{}` in their place. The other
 //! way round it answers with a placeholder, and the exact envelope is put into its message afterwards. The rest of a
 //! message (id, method, metadata) is the SDK's own.
 
 use agentprocess::json::{Object, Value, parse};
+use axum::body::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::api::DEPTH_MAX;
-
 /// Deepest nesting of the SDK's answers.
 const ANSWER_DEPTH_MAX: usize = 128;
+
+/// No arguments.
+const NONE: &[u8] = b"{}";
 
 /// A body as the SDK may see it.
 #[derive(Debug, PartialEq)]
 pub struct Split {
     /// The message, without the arguments of a tool call.
-    pub message: Vec<u8>,
-    /// The tool call, if the message is one.
-    pub call: Option<Call>,
-}
-
-/// The parts of a tool call that the SDK does not get.
-#[derive(Debug, PartialEq)]
-pub struct Call {
-    /// The arguments as sent, or why they are no acceptable JSON.
-    pub arguments: Result<Value, String>,
+    pub message: Bytes,
+    /// The arguments as sent, `{}` for none, if the message is a tool call. A part of the body.
+    pub arguments: Option<Bytes>,
 }
 
 /// A body that is no JSON-RPC message.
@@ -61,7 +56,7 @@ struct Params<'a> {
 }
 
 /// Takes the arguments of a tool call out of a body.
-pub fn split(body: &[u8]) -> Result<Split, Fault> {
+pub fn split(body: &Bytes) -> Result<Split, Fault> {
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
         return Err(Fault {
             code: -32600,
@@ -72,7 +67,7 @@ pub fn split(body: &[u8]) -> Result<Split, Fault> {
     let message: Message = serde_json::from_slice(body).map_err(|e| fault(&e, None))?;
     let id = message.id.map(|id| id.get().to_owned());
     if message.method.as_deref() != Some("tools/call") {
-        return Ok(Split { message: body.to_vec(), call: None });
+        return Ok(Split { message: body.clone(), arguments: None });
     }
     // A list would be read as a record by position, and the SDK would take a call without a name for another method.
     let Some(params) = message.params.filter(|params| params.get().starts_with('{')) else {
@@ -80,18 +75,14 @@ pub fn split(body: &[u8]) -> Result<Split, Fault> {
     };
     let params: Params = serde_json::from_str(params.get()).map_err(|e| Fault { code: -32602, ..fault(&e, id) })?;
     let Some(arguments) = params.arguments else {
-        let none = Call { arguments: Ok(Object::new().into()) };
-        return Ok(Split { message: body.to_vec(), call: Some(none) });
+        return Ok(Split { message: body.clone(), arguments: Some(Bytes::from_static(NONE)) });
     };
     // The raw value is a part of the body, so the difference of their addresses is its place there.
     let text = arguments.get();
     let start = text.as_ptr().addr() - body.as_ptr().addr();
-    let message = [&body[..start], b"{}", &body[start + text.len()..]].concat();
-    let exact = match text {
-        "null" => Ok(Object::new().into()),
-        text => parse(text.as_bytes(), DEPTH_MAX).map_err(|e| e.message),
-    };
-    Ok(Split { message, call: Some(Call { arguments: exact }) })
+    let message = [&body[..start], NONE, &body[start + text.len()..]].concat().into();
+    let sent = if text == "null" { Bytes::from_static(NONE) } else { body.slice(start..start + text.len()) };
+    Ok(Split { message, arguments: Some(sent) })
 }
 
 fn fault(error: &serde_json::Error, id: Option<String>) -> Fault {
@@ -128,7 +119,11 @@ mod tests {
         let body = format!(
             r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"t","arguments":{arguments}}}}}"#
         );
-        split(body.as_bytes()).unwrap()
+        split(&body.into()).unwrap()
+    }
+
+    fn sent(split: Split) -> String {
+        String::from_utf8(split.arguments.unwrap().to_vec()).unwrap()
     }
 
     #[test]
@@ -140,28 +135,26 @@ mod tests {
             "[1]",
             "3",
         ] {
-            let Split { message, call } = call(arguments);
+            let split = call(arguments);
             assert_eq!(
-                message,
-                br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","arguments":{}}}"#
+                split.message,
+                br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","arguments":{}}}"#[..]
             );
-            assert_eq!(call.unwrap().arguments.unwrap().to_string(), arguments);
+            assert_eq!(sent(split), arguments);
         }
         for none in ["null", "{}"] {
-            assert_eq!(call(none).call.unwrap().arguments.unwrap().to_string(), "{}");
+            assert_eq!(sent(call(none)), "{}");
         }
     }
 
     #[test]
     fn arguments_that_are_no_acceptable_json_are_told_apart_from_bad_messages() {
-        let deep = format!("{}{}", r#"{"a":"#.repeat(101) + "1", "}".repeat(101));
+        let deep = format!("{}{}", r#"{"a":"#.repeat(10_000) + "1", "}".repeat(10_000));
         for arguments in
             [r#"{"a":1,"a":2}"#, r#"{"a":{"b":1,"\u0062":2}}"#, r#"{"a":"\ud800"}"#, r#"{"a":1e99999}"#, &deep]
         {
-            assert!(call(arguments).call.unwrap().arguments.is_err(), "{arguments}");
+            assert_eq!(sent(call(arguments)), arguments);
         }
-        let hundred = format!("{}{}", r#"{"a":"#.repeat(100) + "1", "}".repeat(100));
-        assert!(call(&hundred).call.unwrap().arguments.is_ok());
         for (body, code, id) in [
             (&b"not json"[..], -32700, None),
             (b"", -32700, None),
@@ -174,7 +167,7 @@ mod tests {
             (br#"{"id":3,"method":"tools/call","params":[]}"#, -32602, Some("3")),
             (br#"{"id":3,"method":"tools/call"}"#, -32602, Some("3")),
         ] {
-            let fault = split(body).unwrap_err();
+            let fault = split(&Bytes::from_static(body)).unwrap_err();
             assert_eq!((fault.code, fault.id.as_deref()), (code, id), "{}", String::from_utf8_lossy(body));
             parse(fault_text(&fault).as_bytes(), 9).unwrap();
         }
@@ -187,7 +180,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
         ] {
-            assert_eq!(split(body.as_bytes()).unwrap(), Split { message: body.into(), call: None });
+            assert_eq!(split(&body.into()).unwrap(), Split { message: body.into(), arguments: None });
         }
     }
 
@@ -206,7 +199,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_bytes_are_split_or_refused(body: Vec<u8>) {
-            drop(split(&body));
+            drop(split(&body.into()));
         }
 
         #[test]
@@ -214,8 +207,7 @@ mod tests {
             let mut arguments = Object::new();
             arguments.set(key, text);
             let arguments = Value::Object(arguments);
-            let split = call(&arguments.to_string());
-            proptest::prop_assert_eq!(split.call.unwrap().arguments, Ok(arguments.clone()));
+            proptest::prop_assert_eq!(sent(call(&arguments.to_string())), arguments.to_string());
             let answer = join(br#"{"result":{}}"#, arguments.clone()).unwrap();
             let joined = parse(&answer, ANSWER_DEPTH_MAX).unwrap();
             let result = joined.as_object().unwrap().get("result").unwrap().as_object().unwrap();

@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use agentprocess::json::Value;
+use axum::body::Bytes;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation, JsonObject, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
@@ -12,9 +13,8 @@ use rmcp::{RoleServer, ServerHandler};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use super::mcp::{End, Pending};
+use super::mcp::{End, Pending, Sent};
 use super::tools::{ToolInfo, Tools};
-use crate::api::envelope;
 
 /// What an agent is told once, before any call.
 const INSTRUCTIONS: &str = include_str!("instructions.txt");
@@ -69,10 +69,10 @@ impl<T: Tools> ServerHandler for Handler<T> {
         let pending = context.extensions.get::<axum::http::request::Parts>();
         let pending = pending.and_then(|parts| parts.extensions.get::<Arc<Pending>>()).cloned();
         let pending = pending.ok_or_else(|| ErrorData::internal_error("the call lost its arguments", None))?;
-        let arguments = pending.arguments.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let envelope = match arguments {
-            Some(Ok(arguments)) => self.run(tool, &pending, arguments).await,
-            Some(Err(fault)) => Some(unacceptable(&fault)),
+        let sent = pending.sent.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let envelope = match sent {
+            Some(Sent::Arguments(arguments)) => self.run(tool, &pending, arguments).await,
+            Some(Sent::TooLarge) => Some(self.0.tools.too_large(tool)),
             None => None,
         };
         let (end, answer) = if let Some(envelope) = envelope {
@@ -87,7 +87,7 @@ impl<T: Tools> ServerHandler for Handler<T> {
 }
 
 impl<T: Tools> Handler<T> {
-    async fn run(&self, tool: &'static str, pending: &Arc<Pending>, arguments: Value) -> Option<Value> {
+    async fn run(&self, tool: &'static str, pending: &Arc<Pending>, arguments: Bytes) -> Option<Value> {
         let (tools, caller) = (Arc::clone(&self.0.tools), Arc::clone(&pending.caller));
         let call = async move { tools.call(&caller, tool, arguments).await };
         match self.0.tracker.spawn(call.in_current_span()).await {
@@ -98,11 +98,6 @@ impl<T: Tools> Handler<T> {
             }
         }
     }
-}
-
-/// Arguments that are no acceptable JSON (JSON-DUP, JSON-LIMITS).
-fn unacceptable(fault: &str) -> Value {
-    envelope::refused(&envelope::invalid(vec![format!("arguments: {fault}")]))
 }
 
 fn listed(info: &ToolInfo) -> Tool {

@@ -2,7 +2,7 @@
 //! that the SDK knows (with `initialize`, and with per-request metadata).
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use agentprocess::json::Value;
 use axum::body::{Body, Bytes, to_bytes};
@@ -15,13 +15,12 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::task::TaskTracker;
 
+use super::body::{Received, receive};
 use super::exact::{self, Fault};
 use super::handler::{Handler, Shared};
 use super::observe::{Called, Metrics, RequestId};
 use super::tools::Tools;
 
-/// How long a body may take to arrive.
-const BODY_TIMEOUT: Duration = Duration::from_mins(1);
 /// The longest answer of the SDK that is looked into, in bytes: a placeholder, or a list of tools.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
@@ -39,9 +38,17 @@ pub struct Pending {
     /// The id in the logs.
     pub request_id: Arc<str>,
     /// The exact arguments, taken by the handler.
-    pub arguments: Mutex<Option<Result<Value, String>>>,
+    pub sent: Mutex<Option<Sent>>,
     /// What the handler came to.
     pub end: Mutex<Option<End>>,
+}
+
+/// What a tool call came with.
+pub enum Sent {
+    /// Its arguments as they were sent.
+    Arguments(Bytes),
+    /// More than a request may hold; it was not kept.
+    TooLarge,
 }
 
 /// The end of a tool call.
@@ -87,29 +94,24 @@ pub async fn handle<T: Tools>(State(mcp): State<Arc<Mcp<T>>>, request: Request) 
     }
     let begun = Instant::now();
     let (mut parts, body) = request.into_parts();
-    let body = match read(body, mcp.body_bytes_max).await {
-        Ok(body) => body,
+    let (message, sent) = match read(body, mcp.body_bytes_max).await {
+        Ok(read) => read,
         Err(refused) => return refused,
     };
-    let split = match exact::split(&body) {
-        Ok(split) => split,
-        Err(fault) => return refuse(&fault),
-    };
-    drop(body);
     let request_id = parts.extensions.get::<RequestId>().map_or_else(|| "".into(), |id| Arc::clone(&id.0));
     let Some(caller) = parts.extensions.get::<Arc<Caller>>().cloned() else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
-    let pending = split.call.map(|call| {
-        let arguments = Mutex::new(Some(call.arguments));
-        Arc::new(Pending { caller, request_id, arguments, end: Mutex::new(None) })
+    let pending = sent.map(|sent| {
+        let sent = Mutex::new(Some(sent));
+        Arc::new(Pending { caller, request_id, sent, end: Mutex::new(None) })
     });
     if let Some(pending) = &pending {
         parts.extensions.insert(Arc::clone(pending));
     }
     accept_json(&mut parts.headers);
     parts.headers.remove(header::CONTENT_LENGTH);
-    let answer = mcp.service.handle(Request::from_parts(parts, Body::from(split.message))).await.map(Body::new);
+    let answer = mcp.service.handle(Request::from_parts(parts, Body::from(message))).await.map(Body::new);
     let end = pending.and_then(|pending| pending.end.lock().unwrap_or_else(PoisonError::into_inner).take());
     match end {
         Some(End::Envelope { tool, envelope }) => {
@@ -132,25 +134,25 @@ pub async fn handle<T: Tools>(State(mcp): State<Arc<Mcp<T>>>, request: Request) 
     }
 }
 
-/// The whole body, within bounds of size and time.
-async fn read(body: Body, max: usize) -> Result<Bytes, Response> {
+/// The message for the SDK and, if it is a tool call, what came with it.
+async fn read(body: Body, max: usize) -> Result<(Bytes, Option<Sent>), Response> {
     let too_large = || {
         let text = format!("a request may have at most {max} bytes");
         rpc_error(StatusCode::PAYLOAD_TOO_LARGE, &Fault { code: -32600, message: text, id: None })
     };
-    if usize::try_from(axum::body::HttpBody::size_hint(&body).lower()).is_ok_and(|stated| stated > max) {
-        return Err(too_large());
+    match receive(body, max).await {
+        Ok(Received::Whole(body)) => {
+            let split = exact::split(&body).map_err(|fault| refuse(&fault))?;
+            Ok((split.message, split.arguments.map(Sent::Arguments)))
+        }
+        // Only a tool call has an answer of its own for this (JSON-LIMITS, UPLOAD-LIMIT).
+        Ok(Received::Outline(outline)) => match exact::split(&outline) {
+            Ok(split) if split.arguments.is_some() => Ok((split.message, Some(Sent::TooLarge))),
+            Ok(_) | Err(_) => Err(too_large()),
+        },
+        Ok(Received::TooLarge) => Err(too_large()),
+        Err(status) => Err(status.into_response()),
     }
-    match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, max)).await {
-        Ok(Ok(body)) => Ok(body),
-        Ok(Err(e)) if is_length_limit(&e) => Err(too_large()),
-        Ok(Err(_)) => Err(StatusCode::BAD_REQUEST.into_response()),
-        Err(_) => Err(StatusCode::REQUEST_TIMEOUT.into_response()),
-    }
-}
-
-fn is_length_limit(error: &axum::Error) -> bool {
-    std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>)
 }
 
 /// Answers are always JSON here, so a client that takes JSON is served even when it does not list the event stream.

@@ -1,6 +1,7 @@
 //! HTTP: MCP, files, metadata, metrics, and serving them.
 
 pub mod bearer;
+mod body;
 pub mod client;
 mod exact;
 mod files;
@@ -9,6 +10,7 @@ mod handler;
 pub mod health;
 pub mod mcp;
 pub mod observe;
+mod outline;
 pub mod serve;
 #[cfg(test)]
 mod tests;

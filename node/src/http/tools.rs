@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use agentprocess::json::Value;
+use axum::body::Bytes;
 use quorate_proto::Caller;
 
 use crate::api::{self, Api, Tool};
@@ -30,8 +31,11 @@ pub trait Tools: Send + Sync + 'static {
     /// Every tool, in the order shown.
     fn tools(&self) -> Vec<ToolInfo>;
 
-    /// The whole envelope `{ok, …}`; `None` when there is no such tool.
-    fn call(&self, caller: &Caller, tool: &str, arguments: Value) -> impl Future<Output = Option<Value>> + Send;
+    /// The whole envelope `{ok, …}` for arguments as they were sent; `None` when there is no such tool.
+    fn call(&self, caller: &Caller, tool: &str, arguments: Bytes) -> impl Future<Output = Option<Value>> + Send;
+
+    /// The envelope for a call that is larger than a request may be.
+    fn too_large(&self, tool: &str) -> Value;
 
     /// The file that `/files/{id}?{query}` opens.
     fn file(&self, id: &str, query: &str) -> impl Future<Output = Result<FileBody, FileError>> + Send;
@@ -49,8 +53,12 @@ impl<G: Groups> Tools for Api<G> {
         api::tools().iter().map(info).collect()
     }
 
-    fn call(&self, caller: &Caller, tool: &str, arguments: Value) -> impl Future<Output = Option<Value>> + Send {
+    fn call(&self, caller: &Caller, tool: &str, arguments: Bytes) -> impl Future<Output = Option<Value>> + Send {
         Self::call(self, caller, tool, arguments)
+    }
+
+    fn too_large(&self, tool: &str) -> Value {
+        Self::too_large(self, tool)
     }
 
     fn file(&self, id: &str, query: &str) -> impl Future<Output = Result<FileBody, FileError>> + Send {

@@ -67,7 +67,7 @@ impl MemoryWorld {
 impl World for MemoryWorld {
     fn call(&self, actor: &str, tool: &str, arguments: &Value) -> Result<Value, String> {
         let caller = self.caller(actor)?;
-        let envelope = self.runtime.block_on(self.api.call(&caller, tool, arguments.clone()));
+        let envelope = self.runtime.block_on(self.api.call(&caller, tool, arguments.to_string()));
         match self.groups.stopped() {
             Some(fatal) => Err(format!("a group stopped: {fatal}")),
             None => envelope.ok_or_else(|| format!("there is no tool {tool}")),

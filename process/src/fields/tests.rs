@@ -1,10 +1,18 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use crate::issue_list::IssueList;
 use crate::json::{self, Object};
 use crate::model::{Field, FieldType, Fields, Shape};
 
 fn object(text: &str) -> Object {
     json::parse(text.as_bytes(), 100).unwrap().as_object().unwrap().clone()
+}
+
+/// The issues of `given`.
+fn judged(fields: &Fields, prefix: &str, given: &Object) -> Vec<String> {
+    let mut issues = IssueList::default();
+    fields.judge(prefix, given, &mut issues);
+    issues.into_vec()
 }
 
 fn shape(kind: FieldType) -> Shape {
@@ -33,7 +41,7 @@ fn issues_come_in_order_and_all_at_once() {
             },
         ),
     ]);
-    let issues = fields.issues("output", &object(r#"{"z":1,"c":1,"rows":[[1],"x",["y",null]],"b":null}"#));
+    let issues = judged(&fields, "output", &object(r#"{"z":1,"c":1,"rows":[[1],"x",["y",null]],"b":null}"#));
     let expected = [
         "output.a: missing",
         "output.b: expected number",
@@ -44,7 +52,7 @@ fn issues_come_in_order_and_all_at_once() {
         "output.c: not declared",
     ];
     assert_eq!(issues, expected);
-    assert!(fields.issues("output", &object(r#"{"a":"","rows":[]}"#)).is_empty());
+    assert!(judged(&fields, "output", &object(r#"{"a":"","rows":[]}"#)).is_empty());
 }
 
 #[test]
@@ -72,7 +80,7 @@ fn every_type_takes_and_refuses() {
         for value in list(bad) {
             let mut given = Object::new();
             given.set("f", value.clone());
-            let issues = fields([("f", shape(kind))]).issues("inputs", &given);
+            let issues = judged(&fields([("f", shape(kind))]), "inputs", &given);
             assert_eq!(issues, [format!("inputs.f: expected {expected}")], "{value}");
         }
     }
@@ -90,8 +98,8 @@ fn one_of_compares_numbers_by_value_and_strings_exactly() {
             Shape { items: Some(Box::new(limited(FieldType::String, r#"["low", "high"]"#))), ..shape(FieldType::List) },
         ),
     ]);
-    assert!(fields.issues("output", &object(r#"{"n":25e-1,"s":["low"]}"#)).is_empty());
-    let issues = fields.issues("output", &object(r#"{"n":2.50001,"s":["high","Low"]}"#));
+    assert!(judged(&fields, "output", &object(r#"{"n":25e-1,"s":["low"]}"#)).is_empty());
+    let issues = judged(&fields, "output", &object(r#"{"n":2.50001,"s":["high","Low"]}"#));
     assert_eq!(issues, ["output.n: expected one of 1, 2.5", "output.s[1]: expected one of low, high"]);
 }
 
@@ -99,5 +107,9 @@ fn one_of_compares_numbers_by_value_and_strings_exactly() {
 fn the_list_of_issues_is_bounded() {
     let rows = format!("{{\"rows\":[{}0]}}", "0,".repeat(5000));
     let strings = Shape { items: Some(Box::new(shape(FieldType::String))), ..shape(FieldType::List) };
-    assert_eq!(fields([("rows", strings)]).issues("output", &object(&rows)).len(), super::ISSUES_MAX);
+    let issues = judged(&fields([("rows", strings)]), "output", &object(&rows));
+    assert_eq!(issues[999..], ["output.rows[999]: expected string", "more: only the first 1000 issues are listed"]);
+    let name = format!("{{\"{}\":1}}", "n".repeat(1_000_000));
+    let issues = judged(&fields([]), "output", &object(&name));
+    assert_eq!(issues, [format!("output.{}…: not declared", "n".repeat(200))]);
 }

@@ -1,5 +1,7 @@
 //! The form that hashes, snapshots and fingerprints are taken of.
 
+use std::fmt::{Result, Write};
+
 use super::Value;
 use super::write::string;
 
@@ -9,41 +11,38 @@ use super::write::string;
 /// RFC 8785's own.
 pub fn canonical(value: &Value) -> String {
     let mut out = String::new();
-    write(&mut out, value);
+    // Writing to a String cannot fail.
+    let _ = write_canonical(&mut out, value);
     out
 }
 
-fn write(out: &mut String, value: &Value) {
+/// Writes the same form, for a hash of it that needs no copy.
+pub fn write_canonical(out: &mut impl Write, value: &Value) -> Result {
     match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
-        Value::Number(n) => out.push_str(&n.canonical()),
-        Value::String(s) => text(out, s),
+        Value::Null => out.write_str("null"),
+        Value::Bool(b) => out.write_str(if *b { "true" } else { "false" }),
+        Value::Number(n) => out.write_str(&n.canonical()),
+        Value::String(s) => string(out, s),
         Value::Array(items) => {
-            out.push('[');
+            out.write_char('[')?;
             for (i, item) in items.iter().enumerate() {
-                out.push_str(if i == 0 { "" } else { "," });
-                write(out, item);
+                out.write_str(if i == 0 { "" } else { "," })?;
+                write_canonical(out, item)?;
             }
-            out.push(']');
+            out.write_char(']')
         }
         Value::Object(object) => {
             let mut members: Vec<_> = object.iter().collect();
             // RFC 8785 sorts by UTF-16 code units, which differs from code point order above U+FFFF.
             members.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
-            out.push('{');
+            out.write_char('{')?;
             for (i, (key, value)) in members.into_iter().enumerate() {
-                out.push_str(if i == 0 { "" } else { "," });
-                text(out, key);
-                out.push(':');
-                write(out, value);
+                out.write_str(if i == 0 { "" } else { "," })?;
+                string(out, key)?;
+                out.write_char(':')?;
+                write_canonical(out, value)?;
             }
-            out.push('}');
+            out.write_char('}')
         }
     }
-}
-
-fn text(out: &mut String, text: &str) {
-    // Writing to a String cannot fail.
-    let _ = string(out, text);
 }

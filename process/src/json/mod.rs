@@ -7,14 +7,16 @@ mod canonical;
 mod number;
 mod object;
 mod parse;
+mod size;
 mod stored;
 mod value;
 mod write;
 
-pub use canonical::canonical;
+pub use canonical::{canonical, write_canonical};
 pub use number::Number;
 pub use object::Object;
 pub use parse::{DEPTH_MAX, ParseError, parse};
+pub use size::{Size, size};
 pub use value::Value;
 
 #[cfg(test)]

@@ -65,6 +65,11 @@ impl Number {
     /// It is the layout that RFC 8785 takes from ECMAScript, applied to the exact digits: for a value that is exactly
     /// what its shortest double denotes it is what RFC 8785 writes, and no exponent is ever expanded beyond 21 digits.
     pub fn canonical(&self) -> String {
+        // Most numbers are spelled so already, and there may be very many.
+        let plain = self.0.len() <= 20 && self.0.bytes().all(|b| b.is_ascii_digit());
+        if plain {
+            return self.0.clone();
+        }
         let Decimal { negative, digits, point } = self.decimal();
         if digits.is_empty() {
             return "0".to_owned();

@@ -26,7 +26,8 @@ impl std::error::Error for ParseError {}
 pub fn parse(text: &[u8], depth_max: usize) -> Result<Value, ParseError> {
     let text = std::str::from_utf8(text)
         .map_err(|e| ParseError { offset: e.valid_up_to(), message: "not UTF-8".to_owned() })?;
-    let mut parser = Parser { text, at: 0, depth_left: depth_max.min(DEPTH_MAX) };
+    let depth_max = depth_max.min(DEPTH_MAX);
+    let mut parser = Parser { text, at: 0, depth_max, depth_left: depth_max };
     let value = parser.value()?;
     parser.space();
     if parser.at < text.len() { Err(parser.error("unexpected text after the value")) } else { Ok(value) }
@@ -35,6 +36,7 @@ pub fn parse(text: &[u8], depth_max: usize) -> Result<Value, ParseError> {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    depth_max: usize,
     depth_left: usize,
 }
 
@@ -55,7 +57,10 @@ impl Parser<'_> {
     }
 
     fn nested(&mut self, read: fn(&mut Self) -> Result<Value, ParseError>) -> Result<Value, ParseError> {
-        self.depth_left = self.depth_left.checked_sub(1).ok_or_else(|| self.error("nested too deep"))?;
+        let Some(left) = self.depth_left.checked_sub(1) else {
+            return Err(self.error(&format!("nested deeper than {} levels", self.depth_max)));
+        };
+        self.depth_left = left;
         self.at += 1;
         let value = read(self)?;
         self.depth_left += 1;

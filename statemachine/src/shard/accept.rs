@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentprocess::json::Object;
-use agentprocess::{Next, Process, Route, StepIndex, Target, Work};
+use agentprocess::{IssueList, Next, Process, Route, StepIndex, Target, Work, shown};
 use quorate_proto::shard::{Evidence, FileFact, Submission};
 
 use super::advance::{complete, go, position};
@@ -23,20 +23,20 @@ pub fn complete_work(
     submission: &Submission,
     bytes_max: u64,
 ) -> Result<(), Stop> {
-    let mut issues = Vec::new();
+    let mut issues = IssueList::default();
     if !is_person && is_blank(submission.summary.as_deref()) {
-        issues.push("summary: missing".to_owned());
+        issues.add("summary: missing");
     }
     let nothing = Object::new();
-    issues.extend(work.output.issues("output", submission.output.as_ref().unwrap_or(&nothing)));
-    issues.extend(evidence_issues(work, submission.evidence.as_deref().unwrap_or_default()));
+    work.output.judge("output", submission.output.as_ref().unwrap_or(&nothing), &mut issues);
+    evidence_issues(work, submission.evidence.as_deref().unwrap_or_default(), &mut issues);
     let route = route(change.process(), work, submission, &mut issues);
     let record = record(work, submission);
     if bytes_after(change, step, by, &record)? > bytes_max {
-        issues.push(over(bytes_max));
+        issues.add(over(bytes_max));
     }
     if !issues.is_empty() {
-        return Err(Stop::Unaccepted { step: position(step)?, issues });
+        return Err(Stop::Unaccepted { step: position(step)?, issues: issues.into_vec() });
     }
     let target = route.ok_or_else(|| Fatal("accepted work leads nowhere".to_owned()))?;
     complete(change, step, by, Record::Work(record))?;
@@ -53,29 +53,30 @@ fn is_blank(text: Option<&str>) -> bool {
     text.is_none_or(|t| t.trim().is_empty())
 }
 
-fn evidence_issues(work: &Work, given: &[Evidence]) -> Vec<String> {
-    let mut issues = Vec::new();
+fn evidence_issues(work: &Work, given: &[Evidence], issues: &mut IssueList) {
     let mut asked = BTreeSet::new();
     for kind in work.evidence.iter().flatten().filter(|kind| asked.insert(**kind)) {
         if !given.iter().any(|e| e.kind == *kind) {
-            issues.push(format!("evidence: {kind} required"));
+            issues.add(format!("evidence: {kind} required"));
         }
     }
-    issues.extend(given.iter().filter_map(|item| match item.file {
-        FileFact::NotAFile | FileFact::Verified(_) => None,
-        FileFact::Missing => Some(format!("evidence {}: not found", item.reference)),
-        FileFact::Mismatch => Some(format!("evidence {}: hash mismatch", item.reference)),
-    }));
-    issues
+    for item in given {
+        let reference = shown(&item.reference);
+        match item.file {
+            FileFact::NotAFile | FileFact::Verified(_) => {}
+            FileFact::Missing => issues.add(format!("evidence {reference}: not found")),
+            FileFact::Mismatch => issues.add(format!("evidence {reference}: hash mismatch")),
+        }
+    }
 }
 
 /// The edge the work takes, if its choice is in order.
-fn route(process: &Process, work: &Work, given: &Submission, issues: &mut Vec<String>) -> Option<Target> {
+fn route(process: &Process, work: &Work, given: &Submission, issues: &mut IssueList) -> Option<Target> {
     match &work.next {
         Next::One(target) => {
             for (name, value) in [("next", &given.next), ("reason", &given.reason)] {
                 if value.is_some() {
-                    issues.push(format!("{name}: not allowed, this step has one next"));
+                    issues.add(format!("{name}: not allowed, this step has one next"));
                 }
             }
             Some(*target)
@@ -84,12 +85,12 @@ fn route(process: &Process, work: &Work, given: &Submission, issues: &mut Vec<St
             let chosen = given.next.as_deref();
             let found = chosen.and_then(|name| process.chosen(&work.next, name));
             match (chosen, found) {
-                (None, _) => issues.push(format!("next: required, one of {}", choices(process, routes))),
-                (Some(_), None) => issues.push(format!("next: expected one of {}", choices(process, routes))),
+                (None, _) => issues.add(format!("next: required, one of {}", choices(process, routes))),
+                (Some(_), None) => issues.add(format!("next: expected one of {}", choices(process, routes))),
                 (Some(_), Some(_)) => {}
             }
             if is_blank(given.reason.as_deref()) {
-                issues.push("reason: required".to_owned());
+                issues.add("reason: required");
             }
             found
         }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentprocess::time::Timestamp;
-use agentprocess::{Process, StepKind, Target};
+use agentprocess::{IssueList, Process, StepKind, Target};
 use quorate_proto::codec;
 use quorate_statemachine::shard::event::{Event, JournalRow, Record, WorkRecord};
 use quorate_statemachine::shard::fold::fold_rows;
@@ -314,7 +314,9 @@ impl Walk<'_> {
 
 /// §6.3 on a record.
 fn accepted(work: &agentprocess::Work, done: &WorkRecord) {
-    assert!(work.output.issues("output", &done.output).is_empty(), "acceptance: {:?}", done.output);
+    let mut issues = IssueList::default();
+    work.output.judge("output", &done.output, &mut issues);
+    assert!(issues.is_empty(), "acceptance: {issues:?} {:?}", done.output);
     for kind in work.evidence.iter().flatten() {
         assert!(done.evidence.iter().any(|e| e.kind == *kind), "acceptance: no {kind} evidence");
     }

@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentprocess::json::{self, Value as Exact};
 use agentprocess::time::Timestamp;
 use axum::Router;
 use axum::body::Body;
@@ -198,8 +197,7 @@ impl<G: Groups> World<G> {
             operator: false,
             processes: None,
         };
-        let arguments: Exact = json::parse(arguments.to_string().as_bytes(), 64).unwrap();
-        let answer = self.api.call(&caller, tool, arguments).await.unwrap();
+        let answer = self.api.call(&caller, tool, arguments.to_string()).await.unwrap();
         serde_json::from_str(&answer.to_string()).unwrap()
     }
 

@@ -2,19 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use agentprocess::json::{self, Value};
 use quorate_proto::{Caller, CallerKind, Code};
 
 use crate::api::arguments::Arguments;
-use crate::api::tools;
-
-fn value(text: &str) -> Value {
-    json::parse(text.as_bytes(), 1000).unwrap()
-}
+use crate::api::{Settings, tools};
 
 fn arguments(tool: &str, text: &str) -> Result<Arguments, Vec<String>> {
     let tool = tools::find(tool).unwrap();
-    Arguments::new(tool, value(text)).map_err(|refusal| {
+    Arguments::read(tool, &Settings::new("https://q.example"), text.as_bytes()).map_err(|refusal| {
         assert_eq!(refusal.code, Code::Invalid);
         refusal.issues
     })
@@ -121,4 +116,52 @@ fn calls_are_the_same_when_their_values_are() {
         assert_ne!(call(base).fingerprint("start_run", &other), print(base));
     }
     assert_ne!(call(base).fingerprint("upload", &a1), print(base));
+}
+
+/// JSON-LIMITS: judged before anything is made of it, by what it says and not by how it is spelled.
+#[test]
+fn arguments_have_a_size() {
+    let limit = 2 << 20;
+    let submit = |output: &str| format!(r#"{{"token":"t","summary":"s","requestId":"r","output":{output}}}"#);
+    let of = |bytes: usize| {
+        let rest = bytes - submit(r#"{"x":""}"#).len();
+        submit(&format!(r#"{{"x":"{}"}}"#, "x".repeat(rest)))
+    };
+    assert!(arguments("submit", &of(limit)).is_ok());
+    let over = vec![format!("arguments: over {limit} bytes")];
+    assert_eq!(arguments("submit", &of(limit + 1)).unwrap_err(), over);
+    let spelled = of(limit).replacen('x', "\\u0078", 1000).replace(':', " : ");
+    assert!(arguments("submit", &spelled).is_ok());
+    for hostile in ["1,".repeat(7_000_000) + "1", "{},".repeat(4_000_000) + "{}", "\"\",".repeat(2_000_000) + "0"] {
+        let begun = std::time::Instant::now();
+        assert_eq!(arguments("submit", &submit(&format!("{{\"x\":[{hostile}]}}"))).unwrap_err(), over);
+        let upload = format!(r#"{{"fileName":[{hostile}],"contentType":"t","contentBase64":"AA==","requestId":"r"}}"#);
+        assert_eq!(arguments("upload", &upload).unwrap_err(), ["arguments: over 1048576 bytes"]);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+    }
+    let upload = |bytes: usize| {
+        let content = "A".repeat(bytes);
+        format!(r#"{{"fileName":"f","contentType":"t","contentBase64":"{content}","requestId":"r"}}"#)
+    };
+    assert!(arguments("upload", &upload(14 << 20)).is_ok());
+}
+
+#[test]
+fn an_answer_is_not_much_larger_than_its_call() {
+    let items = format!("[{}{{}}]", "{},".repeat(300_000));
+    let sent = format!(r#"{{"token":"t","output":{{}},"summary":"s","requestId":"r","evidence":{items}}}"#);
+    let issues = arguments("submit", &sent).unwrap_err();
+    assert_eq!(issues[999..], ["evidence[499].ref: missing", "more: only the first 1000 issues are listed"]);
+    let names = (0..2000).map(|n| format!(r#""n{n}":0"#)).collect::<Vec<_>>().join(",");
+    let issues =
+        arguments("get_run", &format!(r#"{{"runId":"r","{}":0,{names}}}"#, "n".repeat(1_000_000))).unwrap_err();
+    assert_eq!(issues[0], format!("{}…: not an argument", "n".repeat(200)));
+    assert_eq!(issues.len(), 1001);
+    let link = r#"{"kind":"link","ref":"x"}"#;
+    let cites = |items: usize| {
+        let items = vec![link; items].join(",");
+        format!(r#"{{"token":"t","output":{{}},"summary":"s","requestId":"r","evidence":[{items}]}}"#)
+    };
+    assert!(arguments("submit", &cites(1000)).is_ok());
+    assert_eq!(arguments("submit", &cites(1001)).unwrap_err(), ["evidence: over 1000 items"]);
 }

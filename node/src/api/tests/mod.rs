@@ -3,6 +3,7 @@
 
 mod arguments;
 mod files;
+mod limits;
 mod lists;
 mod requests;
 #[path = "../../../tests/support/results.rs"]

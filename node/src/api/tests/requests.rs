@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agentprocess::json;
 use agentprocess::json::Value;
 use agentprocess::time::Timestamp;
 use quorate_proto::shard::ShardCommand;
@@ -64,7 +63,7 @@ fn world() -> (World, String, String) {
 fn lose(world: &World, (nth, applied): (usize, bool), tool: &str, arguments: &str) -> Value {
     let groups = Losing { groups: Arc::clone(&world.groups), left: AtomicUsize::new(nth), applied };
     let node = Api::new(Arc::new(groups), Settings::new("https://q.example"), Arc::clone(&world.clock));
-    wait(node.call(&caller("a1"), tool, json::parse(arguments.as_bytes(), 9).unwrap())).unwrap()
+    wait(node.call(&caller("a1"), tool, arguments)).unwrap()
 }
 
 fn reused() -> (String, Vec<String>) {

@@ -17,7 +17,7 @@ fn twins_start_one_run() {
     let world = World::new();
     world.publish(&simple("p1"));
     let who = caller("a1");
-    let twins = (0..8).map(|_| world.api.call(&who, "start_run", json::parse(START.as_bytes(), 9).unwrap()));
+    let twins = (0..8).map(|_| world.api.call(&who, "start_run", START));
     let answers = wait(futures_util::future::join_all(twins));
     let first = text(answers[0].as_ref().unwrap(), "data.run.id");
     assert!(answers.iter().all(|a| text(a.as_ref().unwrap(), "data.run.id") == first));
@@ -71,10 +71,7 @@ fn nodes_share_the_key_ring() {
     let run = text(&world.ok("a1", "start_run", START), "run.id");
     world.catalog(CatalogCommand::AddKey { secret: [9; 32] });
     let claim = format!(r#"{{"runId":"{run}","stepId":"a","requestId":"c"}}"#);
-    let call = |tool: &'static str, arguments: &str| {
-        let sent = json::parse(arguments.as_bytes(), 9).unwrap();
-        wait(other.call(&caller("a1"), tool, sent)).unwrap()
-    };
+    let call = |tool: &'static str, arguments: &str| wait(other.call(&caller("a1"), tool, arguments)).unwrap();
     // The other node knows the newer key and signs with it; this one learns it from the token.
     let token = text(&call("claim", &claim), "data.token");
     let renewed = world.ok("a1", "renew", &format!(r#"{{"token":"{token}","requestId":"n"}}"#));
@@ -87,7 +84,7 @@ fn nodes_share_the_key_ring() {
 #[test]
 fn an_unknown_tool_is_none_and_an_unknown_outcome_is_retry() {
     let world = World::new();
-    assert_eq!(wait(world.api.call(&caller("a1"), "nope", json::Value::Null)), None);
+    assert_eq!(wait(world.api.call(&caller("a1"), "nope", "null")), None);
     let refusal = Unavailable("no leader".to_owned()).into();
     assert_eq!(text(&envelope::refused(&refusal), "error.code"), "retry");
 }

@@ -1,5 +1,6 @@
 //! Our argument schemas, the reader of them and the protocol's own schemas agree on what a call may look like.
 
+use agentprocess::IssueList;
 use agentprocess::json::{self, Object, Value};
 
 use super::results::{ours, read, upstream, validator};
@@ -101,9 +102,9 @@ fn calls(tool: &Tool) -> Vec<Value> {
 }
 
 fn issues(tool: &Tool, call: &Value) -> Vec<String> {
-    let mut issues = Vec::new();
+    let mut issues = IssueList::default();
     tool.schema().check(ROOT, call, &mut issues);
-    issues
+    issues.into_vec()
 }
 
 #[test]

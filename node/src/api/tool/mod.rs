@@ -12,6 +12,8 @@ mod start_run;
 mod submit;
 mod upload;
 
+pub(super) use upload::over;
+
 use quorate_proto::{GroupId, Refusal, RunId};
 use quorate_statemachine::shard::refuse::run_not_found;
 

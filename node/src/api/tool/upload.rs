@@ -18,7 +18,8 @@ const CHUNK_BYTES: usize = 256 * 1024;
 
 impl<G: Groups> Api<G> {
     pub(in crate::api) async fn upload(&self, caller: &Caller, a: &Arguments) -> Answer {
-        let bytes = decode(&a.need("contentBase64")?, self.settings.upload_bytes_max).map_err(|i| invalid(vec![i]))?;
+        let content = a.borrowed("contentBase64").unwrap_or_default();
+        let bytes = decode(content, self.settings.upload_bytes_max).map_err(|issue| invalid(vec![issue]))?;
         let request = a.need("requestId")?;
         let shard = route::home(&caller.org, &request, self.groups.shards());
         let group = GroupId::Shard(shard);
@@ -66,12 +67,16 @@ impl<G: Groups> Api<G> {
     }
 }
 
+/// The issue of an upload over the limit (UPLOAD-LIMIT).
+pub(in crate::api) fn over(max: u64) -> String {
+    format!("contentBase64: over {max} bytes")
+}
+
 /// Strict base64 of at most `max` bytes, or the issue.
 fn decode(text: &str, max: u64) -> Result<Vec<u8>, String> {
-    let over = || format!("contentBase64: over {max} bytes");
     // Padding included, four characters hold three bytes: refuse before a large text is decoded.
     if (text.len() as u64 / 4).saturating_mul(3).saturating_sub(2) > max {
-        return Err(over());
+        return Err(over(max));
     }
     let bytes = STANDARD
         .decode(text)
@@ -79,7 +84,7 @@ fn decode(text: &str, max: u64) -> Result<Vec<u8>, String> {
     if bytes.is_empty() {
         return Err("contentBase64: must not be empty".to_owned());
     }
-    if bytes.len() as u64 > max { Err(over()) } else { Ok(bytes) }
+    if bytes.len() as u64 > max { Err(over(max)) } else { Ok(bytes) }
 }
 
 #[cfg(test)]

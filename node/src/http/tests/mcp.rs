@@ -174,10 +174,29 @@ async fn a_body_has_a_limit_with_and_without_a_stated_length() {
         call("echo", &format!(r#"{{"a":"{text}"}}"#))
     };
     assert_eq!(server.send("2025-11-25", body(limit)).await.0, 200);
-    let (status, answer) = server.send("2025-11-25", body(limit + 1)).await;
+    // A call is answered as such, whether or not its length is stated: the client has sent all of it, and reads on.
+    for bytes in [limit + 1, 3 * limit, 4 * limit] {
+        let chunked = server.post("2025-11-25", "").body(reqwest::Body::wrap(Chunks(body(bytes))));
+        let chunked = read(chunked.send().await.unwrap()).await;
+        for (status, answer) in [server.send("2025-11-25", body(bytes)).await, chunked] {
+            assert_eq!((status.as_u16(), at(&answer, "id").as_u64()), (200, Some(7)), "{answer}");
+            let error = at(&answer, "result.structuredContent.error");
+            assert_eq!(at(error, "code").as_str(), Some("invalid"));
+            assert_eq!(at(error, "issues.0").as_str(), Some("echo: too large"));
+        }
+        let name = r#""name":"echo""#;
+        let modern = body(bytes - META.len() - 1).replacen(name, &format!("{name},{META}"), 1);
+        let (_, answer) = server.modern("tools/call", Some("echo"), modern).await;
+        assert_eq!(at(&answer, "result.structuredContent.error.code").as_str(), Some("invalid"), "{answer}");
+    }
+    let unknown = body(limit + 100).replacen("echo", "none", 1);
+    assert_eq!(at(&server.send("2025-11-25", unknown).await.1, "error.code").to_string(), "-32602");
+    // What is no call, and what is beyond all bounds, is the transport's to refuse.
+    let other = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#, "x".repeat(limit));
+    let (status, answer) = server.send("2025-11-25", other).await;
     assert_eq!((status.as_u16(), at(&answer, "error.code").to_string().as_str()), (413, "-32600"));
-    let chunked = server.post("2025-11-25", "").body(reqwest::Body::wrap(Chunks(body(limit + 1))));
-    assert_eq!(chunked.send().await.unwrap().status(), 413);
+    let chunked = server.post("2025-11-25", "").body(reqwest::Body::wrap(Chunks(body(4 * limit + 1))));
+    assert!(chunked.send().await.is_ok_and(|answer| answer.status() == 413));
 }
 
 /// The SDK has a limit of 4 MiB of its own. Ours is the only one, for messages of every kind.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use agentprocess::json::{Object, Value, parse};
+use axum::body::Bytes;
 use quorate_proto::{Caller, CallerKind};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use tokio::sync::{Notify, oneshot};
@@ -20,6 +21,7 @@ use super::observe::Metrics;
 use super::serve::{Limits, serve};
 use super::tools::{FileBody, FileError, ToolInfo, Tools};
 use super::{Public, public};
+use crate::api::{DEPTH_MAX, envelope};
 use crate::auth::Authenticator;
 use crate::auth::dev::{DevIdentity, DevIssuer, DevToken};
 
@@ -42,10 +44,17 @@ impl Tools for Fake {
         vec![info("echo", false), info("who", false), info("slow", true), info("panic", true), info("refuse", true)]
     }
 
-    async fn call(&self, caller: &Caller, tool: &str, arguments: Value) -> Option<Value> {
+    fn too_large(&self, tool: &str) -> Value {
+        envelope::refused(&envelope::invalid(vec![format!("{tool}: too large")]))
+    }
+
+    async fn call(&self, caller: &Caller, tool: &str, arguments: Bytes) -> Option<Value> {
         let mut data = Object::new();
         match tool {
-            "echo" => data = arguments.as_object().cloned().unwrap_or_default(),
+            "echo" => match parse(&arguments, DEPTH_MAX) {
+                Ok(arguments) => data = arguments.as_object().cloned().unwrap_or_default(),
+                Err(e) => return Some(envelope::refused(&envelope::invalid(vec![e.message]))),
+            },
             "who" => {
                 let kind = if caller.kind == CallerKind::Human { "human" } else { "agent" };
                 data.set("id", caller.id.as_str()).set("org", caller.org.as_str()).set("kind", kind);

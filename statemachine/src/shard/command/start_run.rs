@@ -1,5 +1,6 @@
 //! `start_run` (§4.1).
 
+use agentprocess::IssueList;
 use agentprocess::json::Object;
 use quorate_proto::{CallerKind, Code, Refusal, Reply, RunId};
 
@@ -45,17 +46,18 @@ pub(super) fn execute(
         bytes: data::value_bytes(&inputs.clone().into()),
         steps: advance::position(definition.process.steps.len())?,
     };
-    let mut issues = definition.process.inputs.issues("inputs", inputs);
+    let mut issues = IssueList::default();
+    definition.process.inputs.judge("inputs", inputs, &mut issues);
     // A run started by an agent has no initiator (START-INITIATOR).
     if let Some(step) = definition.process.initiator_step().filter(|_| !person) {
-        issues.push(format!("steps.{}.person: initiator, so a person must start this process", step.id));
+        issues.add(format!("steps.{}.person: initiator, so a person must start this process", step.id));
     }
     let mut change = Change::begin(call.store, definition, version, (run, call.at), started);
     if data::bytes(&change.head, change.process()) > call.limits().run_data_bytes_max {
-        issues.push(accept::over(call.limits().run_data_bytes_max));
+        issues.add(accept::over(call.limits().run_data_bytes_max));
     }
     if !issues.is_empty() {
-        return Err(refuse::invalid(issues).into());
+        return Err(refuse::invalid(issues.into_vec()).into());
     }
     advance::reach(&mut change, 0)?;
     settle(&mut change)?;
