@@ -17,6 +17,8 @@ pub mod http;
 pub mod memory;
 #[cfg(feature = "http")]
 pub mod outbox;
+#[cfg(feature = "peers")]
+pub mod peers;
 pub mod raft;
 #[cfg(all(feature = "http", feature = "rocks"))]
 pub mod server;

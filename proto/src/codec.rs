@@ -26,6 +26,17 @@ pub fn encode<T: Serialize>(value: &T) -> Vec<u8> {
     postcard::to_extend(value, vec![FORMAT]).expect("our types serialize")
 }
 
+/// How many bytes [`encode`] would make of a value.
+///
+/// # Panics
+/// Never, as [`encode`].
+pub fn size<T: Serialize>(value: &T) -> usize {
+    #[expect(clippy::expect_used, reason = "counting the bytes of an owned value of ours cannot fail")]
+    let bytes =
+        postcard::serialize_with_flavor(value, postcard::ser_flavors::Size::default()).expect("our types serialize");
+    bytes.saturating_add(1)
+}
+
 /// The value of bytes; unknown formats and trailing bytes are refused.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, BadBytes> {
     match bytes.split_first() {

@@ -5,6 +5,8 @@ pub mod catalog;
 pub mod codec;
 pub mod entry;
 pub mod id;
+#[cfg(feature = "peers")]
+pub mod peers;
 pub mod refusal;
 pub mod reply;
 pub mod request;

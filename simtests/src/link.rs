@@ -58,18 +58,15 @@ impl Links {
 
 impl Transport for Links {
     fn call(&self, peer: u64, group: GroupId, request: Vec<u8>) -> BoxFuture<'static, Result<Vec<u8>, Unreached>> {
-        let (node, trace, calls) = (self.node, self.trace.clone(), self.peers.get(&peer).cloned());
+        let (node, trace) = (self.node, self.trace.clone());
+        let sum = crc32c::crc32c(&request);
+        let (answer, answered) = oneshot::channel();
+        let sent = self.peers.get(&peer).is_some_and(|calls| calls.try_send((group, request, answer)).is_ok());
         Box::pin(async move {
-            let sum = crc32c::crc32c(&request);
-            let (answer, answered) = oneshot::channel();
-            let sent = match calls {
-                Some(calls) => calls.send((group, request, answer)).await.is_ok(),
-                None => false,
-            };
             let result = if sent {
                 answered.await.unwrap_or_else(|_| Err("dropped".to_owned()))
             } else {
-                Err("no link".to_owned())
+                Err("no link, or its queue is full".to_owned())
             };
             match &result {
                 Ok(bytes) => {
@@ -77,7 +74,7 @@ impl Transport for Links {
                 }
                 Err(why) => trace.line(format_args!("{node}>{peer} {group:?} {sum:08x} {why}")),
             }
-            result.map_err(|why| Unreached { peer, why })
+            result.map_err(|why| Unreached { peer, sent, why })
         })
     }
 }
@@ -145,10 +142,9 @@ async fn serve_one(groups: Arc<RaftGroups>, stream: TcpStream) {
         }
     });
     while let Ok(Frame { number, group: Some(group), bytes }) = read(&mut reader).await {
-        let (groups, responses) = (Arc::clone(&groups), responses.clone());
+        let (answer, responses) = (groups.serve(group, &bytes), responses.clone());
         tokio::spawn(async move {
-            let bytes = groups.serve(group, &bytes).await;
-            drop(responses.send(Frame { number, group: None, bytes }).await);
+            drop(responses.send(Frame { number, group: None, bytes: answer.await }).await);
         });
     }
     writer_task.abort();

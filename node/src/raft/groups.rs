@@ -7,7 +7,7 @@ use std::time::Duration;
 use agentprocess::time::Timestamp;
 use openraft::AsyncRuntime as _;
 use openraft::async_runtime::watch::WatchReceiver as _;
-use quorate_proto::{Command, Entry, GroupId, Outcome};
+use quorate_proto::{Command, Entry, GroupId, Outcome, codec};
 use quorate_statemachine::shard::Definitions;
 use quorate_statemachine::store::Read;
 
@@ -22,6 +22,9 @@ use crate::groups::{Groups, Unavailable};
 
 /// How long to wait before asking again who leads.
 const RETRY: Duration = Duration::from_millis(25);
+
+/// The largest command, in bytes. A larger one would become an entry that no peer takes, and stop its group.
+const COMMAND_BYTES_MAX: usize = 17 << 20;
 
 /// All groups of a node.
 pub struct RaftGroups {
@@ -148,8 +151,9 @@ impl RaftGroups {
     async fn propose_there(&self, group: &Group, peer: u64, command: Command) -> Attempt<Outcome> {
         match ask(self.transport.as_ref(), peer, group.id, &Request::Propose(command)).await {
             Ok(Response::Proposed(attempt)) => attempt,
-            Ok(_) => Attempt::Again(None),
-            Err(unreached) => Attempt::Unknown(unreached.to_string()),
+            Err(unreached) if unreached.sent => Attempt::Unknown(unreached.to_string()),
+            // It cannot answer, or got nothing: it did nothing.
+            Ok(_) | Err(_) => Attempt::Again(None),
         }
     }
 
@@ -217,6 +221,10 @@ impl Groups for RaftGroups {
 
     async fn propose(&self, group: GroupId, command: Command) -> Result<Outcome, Unavailable> {
         let replica = self.group(group)?;
+        let bytes = codec::size(&command);
+        if bytes > COMMAND_BYTES_MAX {
+            return Err(Unavailable(format!("a command of {bytes} bytes is larger than {COMMAND_BYTES_MAX}")));
+        }
         let here = || self.propose_here(replica, command.clone());
         let there = |peer| self.propose_there(replica, peer, command.clone());
         self.in_time(group, self.until_done(here, there)).await

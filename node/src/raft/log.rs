@@ -20,6 +20,10 @@ use crate::engine::{Batch, Engine, Family, Row, flush};
 
 /// Entries that are read at once, in entries.
 const READ_ENTRIES_MAX: u64 = 64;
+/// Entries that are looked at together for a request to a peer, in entries.
+const LOOK_ENTRIES: u64 = 16;
+/// Entries of a request to a peer are read until they have this many bytes; the last may go beyond.
+const READ_BYTES: usize = 512 << 10;
 
 /// The log of one group.
 #[derive(Clone)]
@@ -42,6 +46,10 @@ impl Log {
     /// Entries from `start` to before `end`, at most `limit`, none missing between two.
     fn entries(&self, start: u64, end: Option<u64>, limit: usize) -> io::Result<Vec<LogEntry>> {
         let rows = self.engine.scan(Family::Log, keys::log_range(self.group, start, end), false, limit)?;
+        self.read(&rows)
+    }
+
+    fn read(&self, rows: &[Row]) -> io::Result<Vec<LogEntry>> {
         let entries: Vec<_> = rows.iter().map(|row| read_entry(self.group, row)).collect::<Result<_, _>>()?;
         let holes = entries.windows(2).any(|two| two[0].index() + 1 != two[1].index());
         if holes { Err(damaged(format!("the log of {} has a hole", name(self.group)))) } else { Ok(entries) }
@@ -129,8 +137,21 @@ impl RaftLogReader<Types> for Log {
         Box::pin(pieces.flat_map(stream::iter))
     }
 
+    /// What fits into one request to a peer.
     async fn limited_get_log_entries(&mut self, start: u64, end: u64) -> Result<Vec<LogEntry>, io::Error> {
-        self.entries(start, Some(end.min(start.saturating_add(READ_ENTRIES_MAX))), usize::MAX)
+        let end = end.min(start.saturating_add(READ_ENTRIES_MAX));
+        let (mut rows, mut bytes, mut from) = (Vec::new(), 0, start);
+        while from < end && bytes < READ_BYTES {
+            let to = from.saturating_add(LOOK_ENTRIES).min(end);
+            for row in self.engine.scan(Family::Log, keys::log_range(self.group, from, Some(to)), false, usize::MAX)? {
+                if bytes < READ_BYTES {
+                    bytes += row.1.len();
+                    rows.push(row);
+                }
+            }
+            from = to;
+        }
+        self.read(&rows)
     }
 
     async fn read_vote(&mut self) -> Result<Option<Vote>, io::Error> {

@@ -4,6 +4,7 @@
 //! behind a barrier, tells whether it is ready, and stops. [`Transport`] is what it needs from others: one request
 //! to a peer of a group, one response.
 
+mod append;
 mod group;
 mod groups;
 mod log;

@@ -5,7 +5,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::Stream;
 use futures_util::future::{BoxFuture, Either, select};
+use futures_util::stream::BoxStream;
 use openraft::errors::{NetworkError, RPCError, ReplicationClosed, StreamingError, Timeout, Unreachable};
 use openraft::network::RPCOption;
 use openraft::raft::{
@@ -16,18 +18,21 @@ use openraft::{OptionalSend, RPCTypes, RaftNetworkFactory, RaftNetworkV2};
 use quorate_proto::{GroupId, codec};
 use quorate_statemachine::transfer::{self, Position};
 
+use super::append::{self, Appended};
 use super::message::{Request, Response};
 use super::snapshot::{CHUNK_BYTES, Content};
 use super::types::{Snapshot, Types, Vote};
 
-type Failure = RPCError<Types>;
+pub(super) type Failure = RPCError<Types>;
 
-/// A peer could not be reached, or did not answer. It may have got the request.
+/// A peer could not be reached, or did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("node {peer} was not reached: {why}")]
 pub struct Unreached {
     /// The peer.
     pub peer: u64,
+    /// Whether it may have got the request.
+    pub sent: bool,
     /// Why.
     pub why: String,
 }
@@ -35,7 +40,8 @@ pub struct Unreached {
 /// Carries one request to a peer's replica of a group, and its response back. The other side gives the bytes to
 /// [`RaftGroups::serve`](super::RaftGroups::serve).
 pub trait Transport: Send + Sync + 'static {
-    /// Sends a request. May wait for as long as it likes: who calls has a time limit.
+    /// Sends a request. It takes its place before this returns: requests to a peer's group arrive in the order of their
+    /// calls as long as they arrive. The response may take as long as it likes: who calls has a time limit.
     fn call(&self, peer: u64, group: GroupId, request: Vec<u8>) -> BoxFuture<'static, Result<Vec<u8>, Unreached>>;
 }
 
@@ -45,19 +51,22 @@ pub struct NoPeers;
 
 impl Transport for NoPeers {
     fn call(&self, peer: u64, _: GroupId, _: Vec<u8>) -> BoxFuture<'static, Result<Vec<u8>, Unreached>> {
-        Box::pin(async move { Err(Unreached { peer, why: "this node has no peers".to_owned() }) })
+        Box::pin(async move { Err(Unreached { peer, sent: false, why: "this node has no peers".to_owned() }) })
     }
 }
 
-/// Asks a peer.
-pub(super) async fn ask(
+/// Asks a peer. The request takes its place before this returns.
+pub(super) fn ask(
     transport: &dyn Transport,
     peer: u64,
     group: GroupId,
     request: &Request,
-) -> Result<Response, Unreached> {
-    let bytes = transport.call(peer, group, codec::encode(request)).await?;
-    codec::decode(&bytes).map_err(|e| Unreached { peer, why: format!("its response is not readable: {e}") })
+) -> impl Future<Output = Result<Response, Unreached>> + Send + use<> {
+    let called = transport.call(peer, group, codec::encode(request));
+    async move {
+        let unreadable = |e| Unreached { peer, sent: true, why: format!("its response is not readable: {e}") };
+        codec::decode(&called.await?).map_err(unreadable)
+    }
 }
 
 /// Makes [`Peer`]s of one group.
@@ -84,12 +93,21 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    async fn ask(&self, action: RPCTypes, request: Request, limit: Duration) -> Result<Response, Failure> {
-        let asked = ask(self.transport.as_ref(), self.target, self.group, &request);
-        match tokio::time::timeout(limit, asked).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(unreached)) => Err(Unreachable::new(&unreached).into()),
-            Err(_) => Err(Timeout { action, id: self.node, target: self.target, timeout: limit }.into()),
+    /// Asks it. The request takes its place before this returns; the limit counts from the first look at the response.
+    pub(super) fn ask(
+        &self,
+        action: RPCTypes,
+        request: &Request,
+        limit: Duration,
+    ) -> impl Future<Output = Result<Response, Failure>> + Send + use<> {
+        let (id, target) = (self.node, self.target);
+        let asked = ask(self.transport.as_ref(), target, self.group, request);
+        async move {
+            match tokio::time::timeout(limit, asked).await {
+                Ok(Ok(response)) => Ok(response),
+                Ok(Err(unreached)) => Err(Unreachable::new(&unreached).into()),
+                Err(_) => Err(Timeout { action, id, target, timeout: limit }.into()),
+            }
         }
     }
 
@@ -102,23 +120,23 @@ impl Peer {
         while let Some(position) = next {
             let (bytes, after) =
                 transfer::export(&rows, &position, CHUNK_BYTES).map_err(|e| failed(&format!("reading failed: {e}")))?;
-            let response =
-                self.ask(RPCTypes::InstallSnapshot, Request::Chunk { first: first.take(), bytes }, limit).await?;
+            let request = Request::Chunk { first: first.take(), bytes };
+            let response = self.ask(RPCTypes::InstallSnapshot, &request, limit).await?;
             if !matches!(response, Response::Taken) {
                 return Ok(response);
             }
             next = after;
         }
-        self.ask(RPCTypes::InstallSnapshot, Request::Install { vote }, limit).await
+        self.ask(RPCTypes::InstallSnapshot, &Request::Install { vote }, limit).await
     }
 }
 
-fn failed(why: &str) -> Failure {
+pub(super) fn failed(why: &str) -> Failure {
     NetworkError::from_string(why).into()
 }
 
 /// A response of another kind than was asked for.
-fn unfit(response: Response) -> Failure {
+pub(super) fn unfit(response: Response) -> Failure {
     if let Response::Failed(why) = response {
         Unreachable::from_string(why).into()
     } else {
@@ -134,17 +152,28 @@ impl RaftNetworkV2<Types> for Peer {
         rpc: AppendEntriesRequest<Types>,
         option: RPCOption,
     ) -> Result<AppendEntriesResponse<Types>, Failure> {
-        let response = self.ask(RPCTypes::AppendEntries, Request::Append(rpc), option.soft_ttl()).await?;
+        let response = self.ask(RPCTypes::AppendEntries, &Request::Append(rpc), option.soft_ttl()).await?;
         if let Response::Append(response) = response { Ok(response) } else { Err(unfit(response)) }
     }
 
+    fn stream_append<S>(
+        &mut self,
+        input: S,
+        option: RPCOption,
+    ) -> BoxFuture<'_, Result<BoxStream<'_, Result<Appended, Failure>>, Failure>>
+    where
+        S: Stream<Item = AppendEntriesRequest<Types>> + OptionalSend + Unpin + 'static,
+    {
+        Box::pin(std::future::ready(Ok(append::pipeline(self, input, option.soft_ttl()))))
+    }
+
     async fn vote(&mut self, rpc: VoteRequest<Types>, option: RPCOption) -> Result<VoteResponse<Types>, Failure> {
-        let response = self.ask(RPCTypes::Vote, Request::Vote(rpc), option.soft_ttl()).await?;
+        let response = self.ask(RPCTypes::Vote, &Request::Vote(rpc), option.soft_ttl()).await?;
         if let Response::Vote(response) = response { Ok(response) } else { Err(unfit(response)) }
     }
 
     async fn pre_vote(&mut self, rpc: VoteRequest<Types>, option: RPCOption) -> Result<VoteResponse<Types>, Failure> {
-        let response = self.ask(RPCTypes::Vote, Request::PreVote(rpc), option.soft_ttl()).await?;
+        let response = self.ask(RPCTypes::Vote, &Request::PreVote(rpc), option.soft_ttl()).await?;
         if let Response::Vote(response) = response { Ok(response) } else { Err(unfit(response)) }
     }
 
@@ -169,7 +198,7 @@ impl RaftNetworkV2<Types> for Peer {
         req: TransferLeaderRequest<Types>,
         option: RPCOption,
     ) -> Result<TransferLeaderResponse<Types>, Failure> {
-        let response = self.ask(RPCTypes::TransferLeader, Request::Transfer(req), option.soft_ttl()).await?;
+        let response = self.ask(RPCTypes::TransferLeader, &Request::Transfer(req), option.soft_ttl()).await?;
         if let Response::Transfer(response) = response { Ok(response) } else { Err(unfit(response)) }
     }
 }

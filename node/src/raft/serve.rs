@@ -1,9 +1,13 @@
 //! The other side of a [`Transport`](super::Transport): a request of a peer, answered by this node's replica.
 
-use std::sync::PoisonError;
+use std::future::Future;
+use std::sync::{Arc, PoisonError};
 
+use futures_util::FutureExt;
 use quorate_proto::{GroupId, codec};
 use quorate_statemachine::store::Fatal;
+#[cfg(not(madsim))]
+use tokio::task::coop::unconstrained;
 
 use super::group::Group;
 use super::groups::RaftGroups;
@@ -12,22 +16,38 @@ use super::snapshot::Content;
 use super::types::{Snapshot, SnapshotMeta, Types, name};
 
 impl RaftGroups {
-    /// Answers a peer's request to a group.
-    pub async fn serve(&self, group: GroupId, request: &[u8]) -> Vec<u8> {
-        let response = match (self.group(group), codec::decode(request)) {
-            (Ok(group), Ok(request)) => self.answer(group, request).await,
-            (Err(e), _) => Response::Failed(e.0),
-            (_, Err(e)) => Response::Failed(format!("a request to {} is not readable: {e}", name(group))),
+    /// Answers a peer's request to a group. Call it with the requests of a peer in the order in which they came: an append
+    /// is handed to Raft before this returns, since the next one goes on from it. The rest may run in any task.
+    pub fn serve(self: &Arc<Self>, group: GroupId, request: &[u8]) -> impl Future<Output = Vec<u8>> + Send + use<> {
+        let groups = Arc::clone(self);
+        let request = codec::decode::<Request>(request);
+        let ordered = matches!(request, Ok(Request::Append(_)));
+        let answer = async move {
+            let response = match (groups.group(group), request) {
+                (Ok(group), Ok(request)) => groups.answer(group, request).await,
+                (Err(e), _) => Response::Failed(e.0),
+                (_, Err(e)) => Response::Failed(format!("a request to {} is not readable: {e}", name(group))),
+            };
+            codec::encode(&response)
         };
-        codec::encode(&response)
+        // Without it, the first poll may end before the append is handed over: when the caller's task has used its budget.
+        let mut answer = Box::pin(unconstrained(answer));
+        let answered = if ordered { answer.as_mut().now_or_never() } else { None };
+        async move {
+            match answered {
+                Some(answered) => answered,
+                None => answer.await,
+            }
+        }
     }
 
     async fn answer(&self, group: &Group, request: Request) -> Response {
         let raft = &group.raft;
         match request {
             Request::Append(append) => {
+                let appended = raft.append_entries(append).await;
                 group.trim().await;
-                raft.append_entries(append).await.map_or_else(|e| Response::Failed(e.to_string()), Response::Append)
+                appended.map_or_else(|e| Response::Failed(e.to_string()), Response::Append)
             }
             Request::Vote(vote) => {
                 raft.vote(vote).await.map_or_else(|e| Response::Failed(e.to_string()), Response::Vote)
@@ -57,6 +77,12 @@ fn arrived(group: &Group) -> Result<Snapshot, Fatal> {
     let staging = group.staging.lock().unwrap_or_else(PoisonError::into_inner).take();
     let (meta, staging) = staging.ok_or_else(|| Fatal("there is no snapshot to install".to_owned()))?;
     Ok(Snapshot { meta, snapshot: Content::Staged(staging.finish()?) })
+}
+
+/// A simulated task has no budget.
+#[cfg(madsim)]
+fn unconstrained<F>(future: F) -> F {
+    future
 }
 
 fn stopped(group: &Group, e: &openraft::errors::Fatal<Types>) -> Response {

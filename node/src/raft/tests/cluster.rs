@@ -40,10 +40,13 @@ impl Transport for Direct {
     fn call(&self, peer: u64, group: GroupId, request: Vec<u8>) -> BoxFuture<'static, Result<Vec<u8>, Unreached>> {
         let network = self.clone();
         Box::pin(async move {
-            tokio::time::sleep(network.delay).await;
+            // Without a delay, the first poll hands the request over: appends stay in order.
+            if !network.delay.is_zero() {
+                tokio::time::sleep(network.delay).await;
+            }
             match network.node(network.from).and(network.node(peer)) {
                 Some(target) => Ok(target.serve(group, &request).await),
-                None => Err(Unreached { peer, why: "taken out".to_owned() }),
+                None => Err(Unreached { peer, sent: false, why: "taken out".to_owned() }),
             }
         })
     }
