@@ -63,3 +63,114 @@ fn judge(response: Response, before: Option<LogId>, last: Option<LogId>) -> Resu
     }
     Ok(appended.into_stream_result(before, last))
 }
+
+#[cfg(all(test, not(madsim)))]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use std::collections::VecDeque;
+    use std::sync::{Arc, Mutex};
+
+    use futures_util::FutureExt;
+    use futures_util::future::BoxFuture;
+    use openraft::errors::RPCError;
+    use openraft::raft::{AppendEntriesResponse as Is, StreamAppendError};
+    use quorate_proto::{GroupId, codec};
+
+    use super::super::types::Vote;
+    use super::super::{Transport, Unreached};
+    use super::*;
+
+    /// A peer that answers by a script, and the last first: what came in last is answered when all came.
+    struct Scripted {
+        asked: Mutex<usize>,
+        says: Mutex<VecDeque<Result<Response, Unreached>>>,
+    }
+
+    impl Transport for Scripted {
+        fn call(&self, _: u64, _: GroupId, _: Vec<u8>) -> BoxFuture<'static, Result<Vec<u8>, Unreached>> {
+            *self.asked.lock().unwrap() += 1;
+            let said = self.says.lock().unwrap().pop_front().unwrap();
+            let turns = self.says.lock().unwrap().len();
+            Box::pin(async move {
+                for _ in 0..turns {
+                    tokio::task::yield_now().await;
+                }
+                said.map(|response| codec::encode(&response))
+            })
+        }
+    }
+
+    fn log(index: u64) -> LogId {
+        LogId::new(Vote::new_committed(1, 1).leader_id, index)
+    }
+
+    /// An append of one blank entry after `before`.
+    fn append(before: u64) -> AppendEntriesRequest<Types> {
+        let entry = super::super::types::LogEntry::new_blank(log(before + 1));
+        let (vote, prev_log_id) = (Vote::new_committed(1, 1), (before > 0).then(|| log(before)));
+        AppendEntriesRequest { vote, prev_log_id, entries: vec![entry], leader_commit: None }
+    }
+
+    /// What comes of as many appends as there are responses, and how many were asked.
+    async fn run(says: Vec<Result<Response, Unreached>>) -> (Vec<Result<Appended, Failure>>, usize) {
+        let appends: Vec<_> = (0..).map(append).take(says.len()).collect();
+        let scripted = Arc::new(Scripted { asked: Mutex::new(0), says: Mutex::new(says.into()) });
+        let peer = Peer { transport: Arc::clone(&scripted) as _, node: 1, group: GroupId::Catalog, target: 2 };
+        let answers = pipeline(&peer, stream::iter(appends), Duration::from_millis(10)).collect().await;
+        let asked = *scripted.asked.lock().unwrap();
+        (answers, asked)
+    }
+
+    fn whole() -> Result<Response, Unreached> {
+        Ok(Response::Append(Is::Success))
+    }
+
+    #[tokio::test]
+    async fn responses_come_in_the_order_of_the_appends() {
+        let (answers, asked) = run((0..20).map(|_| whole()).collect()).await;
+        let matched: Vec<_> = answers.into_iter().map(|answer| answer.unwrap().unwrap().unwrap().index()).collect();
+        assert_eq!((matched, asked), ((1..=20).collect(), 20));
+    }
+
+    #[tokio::test]
+    async fn what_is_behind_a_failure_is_void() {
+        let (answers, asked) = run(vec![whole(), Ok(Response::Append(Is::Conflict)), whole(), whole()]).await;
+        assert_eq!(asked, 4, "they were under way together");
+        let [Ok(Ok(first)), Ok(Err(StreamAppendError::Conflict(at)))] = answers.as_slice() else {
+            panic!("{answers:?}");
+        };
+        assert_eq!((*first, *at), (Some(log(1)), log(1)));
+
+        let higher = Vote::new(7, 3);
+        let (answers, _) = run(vec![Ok(Response::Append(Is::HigherVote(higher))), whole()]).await;
+        assert!(matches!(answers.as_slice(), [Ok(Err(StreamAppendError::HigherVote(vote)))] if *vote == higher));
+
+        let part = Some(log(0));
+        let (answers, _) = run(vec![Ok(Response::Append(Is::PartialSuccess(part))), whole()]).await;
+        assert!(matches!(answers.as_slice(), [Ok(Ok(matched))] if *matched == part), "{answers:?}");
+
+        let unreached = Unreached { peer: 2, sent: true, why: "gone".to_owned() };
+        let (answers, _) = run(vec![whole(), Err(unreached), whole()]).await;
+        assert!(matches!(answers.as_slice(), [Ok(Ok(_)), Err(RPCError::Unreachable(_))]), "{answers:?}");
+
+        let (answers, _) = run(vec![whole(), Ok(Response::Failed("stopped".to_owned())), whole()]).await;
+        assert!(matches!(answers.as_slice(), [Ok(Ok(_)), Err(RPCError::Unreachable(_))]), "{answers:?}");
+
+        // A peer of another make must not make this one panic.
+        let (answers, _) = run(vec![Ok(Response::Append(Is::Conflict)), whole()]).await;
+        assert!(matches!(answers.as_slice(), [Err(RPCError::Network(_))]), "{answers:?}");
+        let (answers, _) = run(vec![Ok(Response::Taken)]).await;
+        assert!(matches!(answers.as_slice(), [Err(RPCError::Network(_))]), "{answers:?}");
+    }
+
+    #[tokio::test]
+    async fn few_are_under_way_at_once() {
+        let says = (0..20).map(|_| whole()).collect::<VecDeque<_>>();
+        let scripted = Arc::new(Scripted { asked: Mutex::new(0), says: Mutex::new(says) });
+        let peer = Peer { transport: Arc::clone(&scripted) as _, node: 1, group: GroupId::Catalog, target: 2 };
+        let mut answers = pipeline(&peer, stream::iter((0..20).map(append)), Duration::from_millis(10));
+        assert!(answers.next().now_or_never().is_none());
+        assert_eq!(*scripted.asked.lock().unwrap(), APPENDS_MAX);
+    }
+}

@@ -86,10 +86,10 @@ impl RaftNetworkFactory<Types> for Peers {
 
 /// One peer of one group.
 pub(super) struct Peer {
-    transport: Arc<dyn Transport>,
-    node: u64,
-    group: GroupId,
-    target: u64,
+    pub(super) transport: Arc<dyn Transport>,
+    pub(super) node: u64,
+    pub(super) group: GroupId,
+    pub(super) target: u64,
 }
 
 impl Peer {

@@ -1,6 +1,7 @@
 //! Three nodes in one process, each other's transport.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, Weak};
 
 use futures_util::future::BoxFuture;
@@ -111,6 +112,65 @@ async fn any_node_writes_and_reads_and_a_lost_one_catches_up_by_snapshot() {
     }
 }
 
+/// Answers late, and counts how many appends with entries are under way to one peer.
+struct Far {
+    direct: Direct,
+    peer: u64,
+    under_way: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+}
+
+impl Transport for Far {
+    fn call(&self, peer: u64, group: GroupId, request: Vec<u8>) -> BoxFuture<'static, Result<Vec<u8>, Unreached>> {
+        // Nothing else is that large here.
+        let counts = request.len() > 1000 && peer == self.peer && group == SHARD;
+        let answer = self.direct.call(peer, group, request);
+        let (under_way, most) = (Arc::clone(&self.under_way), Arc::clone(&self.most));
+        if counts {
+            most.fetch_max(under_way.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            let answer = answer.await;
+            under_way.fetch_sub(usize::from(counts), Ordering::Relaxed);
+            answer
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_append_does_not_wait_for_the_responses_before_it() {
+    let network = Direct::default();
+    let (under_way, most) = (Arc::default(), Arc::new(AtomicUsize::new(0)));
+    let mut nodes = Vec::new();
+    for node in 1..=2 {
+        let direct = Direct { from: node, nodes: Arc::clone(&network.nodes) };
+        let (under_way, most) = (Arc::clone(&under_way), Arc::clone(&most));
+        let transport = Arc::new(Far { direct, peer: 3 - node, under_way, most });
+        let (members, engine) = (BTreeSet::from([1, 2]), Arc::new(Memory::new()));
+        let opened = RaftGroups::start(Options { node, members, transport, ..options(engine) }).await.unwrap();
+        network.nodes.lock().unwrap().insert(node, Arc::downgrade(&opened));
+        nodes.push(opened);
+    }
+    let leader = Arc::clone(&nodes[led(&nodes).await]);
+    let writes = (0..32_u32).map(|index| {
+        let leader = Arc::clone(&leader);
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(u64::from(index))).await;
+            let command = ShardCommand::StoreChunk { file: file(), index, bytes: vec![7; 1000] };
+            leader.propose(SHARD, Command::Shard(command)).await
+        })
+    });
+    for write in writes.collect::<Vec<_>>() {
+        assert_eq!(write.await.unwrap().unwrap(), Ok(Reply::Done));
+    }
+    assert_eq!(written(&nodes[0], 99).await, (0..32).collect::<Vec<_>>());
+    assert!(most.load(Ordering::Relaxed) > 1, "one append at a time");
+    for node in &nodes {
+        node.shutdown().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_majority_no_answer() {
     let network = Direct::default();
@@ -119,6 +179,9 @@ async fn no_majority_no_answer() {
     let members = BTreeSet::from([1, 2, 3]);
     let budget = Duration::from_millis(300);
     let alone = RaftGroups::start(Options { members, transport, budget, ..options(engine) }).await.unwrap();
+    let command = ShardCommand::StoreChunk { file: file(), index: 0, bytes: vec![7; 18 << 20] };
+    let large = alone.propose(SHARD, Command::Shard(command)).await.unwrap_err().0;
+    assert!(large.contains("is larger than 17825792"), "{large}");
     let refused = write(&alone, 0).await.unwrap_err().0;
     assert_eq!(refused, "shard 0 did not answer within 300ms");
     assert!(alone.ready().unwrap_err().contains("has no leader"));
