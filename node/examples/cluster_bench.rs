@@ -90,8 +90,8 @@ async fn start(folder: &Path, number: u64) -> Node {
         ..quorate::raft::Options::alone(SHARDS, clock, engine)
     };
     let groups = RaftGroups::start(options).await.unwrap();
-    let _listening = peers.listen(listener, handler(Arc::clone(&groups)));
-    Node { peers, address, groups, _listening }
+    let listening = peers.listen(listener, handler(Arc::clone(&groups)));
+    Node { peers, address, groups, _listening: listening }
 }
 
 /// Writes for a while, each proposer at one node and shard. Returns how long each write took.

@@ -122,20 +122,18 @@ mod tests {
         (answers, asked)
     }
 
-    fn whole() -> Result<Response, Unreached> {
-        Ok(Response::Append(Is::Success))
-    }
+    const WHOLE: Response = Response::Append(Is::Success);
 
     #[tokio::test]
     async fn responses_come_in_the_order_of_the_appends() {
-        let (answers, asked) = run((0..20).map(|_| whole()).collect()).await;
+        let (answers, asked) = run((0..20).map(|_| Ok(WHOLE)).collect()).await;
         let matched: Vec<_> = answers.into_iter().map(|answer| answer.unwrap().unwrap().unwrap().index()).collect();
         assert_eq!((matched, asked), ((1..=20).collect(), 20));
     }
 
     #[tokio::test]
     async fn what_is_behind_a_failure_is_void() {
-        let (answers, asked) = run(vec![whole(), Ok(Response::Append(Is::Conflict)), whole(), whole()]).await;
+        let (answers, asked) = run(vec![Ok(WHOLE), Ok(Response::Append(Is::Conflict)), Ok(WHOLE), Ok(WHOLE)]).await;
         assert_eq!(asked, 4, "they were under way together");
         let [Ok(Ok(first)), Ok(Err(StreamAppendError::Conflict(at)))] = answers.as_slice() else {
             panic!("{answers:?}");
@@ -143,22 +141,22 @@ mod tests {
         assert_eq!((*first, *at), (Some(log(1)), log(1)));
 
         let higher = Vote::new(7, 3);
-        let (answers, _) = run(vec![Ok(Response::Append(Is::HigherVote(higher))), whole()]).await;
+        let (answers, _) = run(vec![Ok(Response::Append(Is::HigherVote(higher))), Ok(WHOLE)]).await;
         assert!(matches!(answers.as_slice(), [Ok(Err(StreamAppendError::HigherVote(vote)))] if *vote == higher));
 
         let part = Some(log(0));
-        let (answers, _) = run(vec![Ok(Response::Append(Is::PartialSuccess(part))), whole()]).await;
+        let (answers, _) = run(vec![Ok(Response::Append(Is::PartialSuccess(part))), Ok(WHOLE)]).await;
         assert!(matches!(answers.as_slice(), [Ok(Ok(matched))] if *matched == part), "{answers:?}");
 
         let unreached = Unreached { peer: 2, sent: true, why: "gone".to_owned() };
-        let (answers, _) = run(vec![whole(), Err(unreached), whole()]).await;
+        let (answers, _) = run(vec![Ok(WHOLE), Err(unreached), Ok(WHOLE)]).await;
         assert!(matches!(answers.as_slice(), [Ok(Ok(_)), Err(RPCError::Unreachable(_))]), "{answers:?}");
 
-        let (answers, _) = run(vec![whole(), Ok(Response::Failed("stopped".to_owned())), whole()]).await;
+        let (answers, _) = run(vec![Ok(WHOLE), Ok(Response::Failed("stopped".to_owned())), Ok(WHOLE)]).await;
         assert!(matches!(answers.as_slice(), [Ok(Ok(_)), Err(RPCError::Unreachable(_))]), "{answers:?}");
 
         // A peer of another make must not make this one panic.
-        let (answers, _) = run(vec![Ok(Response::Append(Is::Conflict)), whole()]).await;
+        let (answers, _) = run(vec![Ok(Response::Append(Is::Conflict)), Ok(WHOLE)]).await;
         assert!(matches!(answers.as_slice(), [Err(RPCError::Network(_))]), "{answers:?}");
         let (answers, _) = run(vec![Ok(Response::Taken)]).await;
         assert!(matches!(answers.as_slice(), [Err(RPCError::Network(_))]), "{answers:?}");
@@ -166,7 +164,7 @@ mod tests {
 
     #[tokio::test]
     async fn few_are_under_way_at_once() {
-        let says = (0..20).map(|_| whole()).collect::<VecDeque<_>>();
+        let says = (0..20).map(|_| Ok(WHOLE)).collect::<VecDeque<_>>();
         let scripted = Arc::new(Scripted { asked: Mutex::new(0), says: Mutex::new(says) });
         let peer = Peer { transport: Arc::clone(&scripted) as _, node: 1, group: GroupId::Catalog, target: 2 };
         let mut answers = pipeline(&peer, stream::iter((0..20).map(append)), Duration::from_millis(10));
