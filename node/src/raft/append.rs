@@ -22,8 +22,9 @@ use super::types::{LogId, Types};
 /// What a follower made of an append: its log then matches up to there.
 pub(super) type Appended = StreamAppendResult<Types>;
 
-/// Appends that may be on the way to one replica, in appends.
-const APPENDS_MAX: usize = 8;
+/// Appends that may be on the way to one replica, in appends: one is flushed there while others travel. More would only make
+/// each smaller.
+const APPENDS_MAX: usize = 4;
 /// How long an append may take at least. It is answered after the follower's flush, and behind those before it: the short
 /// limit of a heartbeat would send the same entries again and again on a slow disk. A link that is cut fails earlier.
 const APPEND_LIMIT: Duration = Duration::from_secs(2);
