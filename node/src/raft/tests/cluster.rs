@@ -144,7 +144,7 @@ async fn an_append_does_not_wait_for_the_responses_before_it() {
     let (under_way, most) = (Arc::default(), Arc::new(AtomicUsize::new(0)));
     let mut nodes = Vec::new();
     for node in 1..=2 {
-        let direct = Direct { from: node, nodes: Arc::clone(&network.nodes) };
+        let direct = Direct { from: node, ..network.clone() };
         let (under_way, most) = (Arc::clone(&under_way), Arc::clone(&most));
         let transport = Arc::new(Far { direct, peer: 3 - node, under_way, most });
         let (members, engine) = (BTreeSet::from([1, 2]), Arc::new(Memory::new()));
