@@ -140,8 +140,7 @@ async fn refused_rows_hold_up_no_other() {
     let answer = move |_, body: &str| if good(body) { StatusCode::NO_CONTENT } else { StatusCode::BAD_REQUEST };
     let (url, seen) = receiver_that(answer).await;
     let (groups, destination, figures) = (groups(61), webhook(&url), Figures::default());
-    let mut outbox =
-        Outbox::new(&groups, 0, &destination, &figures, (Duration::from_secs(60), Duration::from_secs(60)));
+    let mut outbox = Outbox::new(&groups, 0, &destination, &figures, (Duration::from_mins(1), Duration::from_mins(1)));
     until(&groups, &mut outbox, 60).await;
     assert_eq!(seen.lock().unwrap().len(), 61, "each once: a refused row waits");
     outbox.look().await.unwrap();
@@ -179,8 +178,7 @@ async fn an_unreachable_receiver_keeps_the_rows() {
 async fn an_outbox_has_a_bound_and_drops_nothing_in_silence() {
     let rows = u64::try_from(ROWS_MAX).unwrap() + 3;
     let (groups, destination, figures) = (groups(rows), webhook("http://127.0.0.1:9/"), Figures::default());
-    let mut outbox =
-        Outbox::new(&groups, 0, &destination, &figures, (Duration::from_secs(60), Duration::from_secs(60)));
+    let mut outbox = Outbox::new(&groups, 0, &destination, &figures, (Duration::from_mins(1), Duration::from_mins(1)));
     for _ in 0..=rows / u64::try_from(READ_ROWS_MAX).unwrap() {
         outbox.turn().await.unwrap();
     }
