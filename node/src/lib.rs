@@ -8,6 +8,7 @@ pub mod auth;
 #[cfg(all(feature = "http", feature = "rocks"))]
 pub mod cli;
 pub mod clock;
+pub mod cluster;
 #[cfg(feature = "http")]
 pub mod config;
 pub mod engine;

@@ -5,6 +5,7 @@
 //! | log | group, index | checksum, then a Raft entry ([`crate::raft`]) |
 //! | state | group, generation, key of the state machine | row of the state machine |
 //! | meta | `ff ff`, `s` | [`Store`](crate::raft::Store): format, node, shards |
+//! | meta | `ff ff`, `f` | what the node accepted when its cluster was founded, and its place there ([`crate::cluster`]) |
 //! | meta | group, `v` | the vote |
 //! | meta | group, `p` | log id of the last purged entry |
 //! | meta | group, `a` | last applied log id, membership, generation |
@@ -27,6 +28,8 @@ pub const SHARDS_MAX: u16 = 4096;
 pub enum MetaKey {
     /// What the store is.
     Store,
+    /// The node's part in founding its cluster.
+    Founding,
     /// A group's vote.
     Vote(GroupId),
     /// How far a group's log is purged.
@@ -40,6 +43,7 @@ impl MetaKey {
     pub fn encode(self) -> Vec<u8> {
         let (group, tag) = match self {
             Self::Store => (NO_GROUP, b's'),
+            Self::Founding => (NO_GROUP, b'f'),
             Self::Vote(group) => (group_bytes(group), b'v'),
             Self::Purged(group) => (group_bytes(group), b'p'),
             Self::Applied(group) => (group_bytes(group), b'a'),
@@ -52,6 +56,7 @@ impl MetaKey {
         let [a, b, tag] = *bytes else { return None };
         match (u16::from_be_bytes([a, b]), tag) {
             (u16::MAX, b's') => Some(Self::Store),
+            (u16::MAX, b'f') => Some(Self::Founding),
             (number, b'v') => group(number).map(Self::Vote),
             (number, b'p') => group(number).map(Self::Purged),
             (number, b'a') => group(number).map(Self::Applied),
@@ -130,7 +135,7 @@ mod tests {
     #[test]
     fn meta_keys_round_trip() {
         let groups = [GroupId::Catalog, GroupId::Shard(0), GroupId::Shard(SHARDS_MAX - 1)];
-        let mut all = vec![MetaKey::Store];
+        let mut all = vec![MetaKey::Store, MetaKey::Founding];
         all.extend(groups.iter().flat_map(|g| [MetaKey::Vote(*g), MetaKey::Purged(*g), MetaKey::Applied(*g)]));
         let mut bytes: Vec<_> = all.iter().map(|key| key.encode()).collect();
         for (key, bytes) in all.iter().zip(&bytes) {

@@ -111,6 +111,11 @@ impl Group {
         }
     }
 
+    /// The group's voters, as far as this replica knows, in order.
+    pub(super) fn voters(&self) -> Vec<u64> {
+        self.raft.metrics().borrow_watched().membership_config.membership().voter_ids().collect()
+    }
+
     /// Whether this replica is the leader, as far as it knows.
     pub(super) fn leads(&self) -> bool {
         self.raft.is_leader()

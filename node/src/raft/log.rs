@@ -59,6 +59,7 @@ impl Log {
 fn row_name(key: MetaKey) -> &'static str {
     match key {
         MetaKey::Store => "the store's description",
+        MetaKey::Founding => "the node's place in its cluster",
         MetaKey::Vote(_) => "the vote",
         MetaKey::Purged(_) => "the end of the purged log",
         MetaKey::Applied(_) => "the end of the applied log",

@@ -7,6 +7,7 @@
 mod append;
 mod group;
 mod groups;
+mod lead;
 mod log;
 mod message;
 mod open;
