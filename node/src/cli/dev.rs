@@ -1,21 +1,22 @@
 //! `quorate dev`.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentprocess::time::Timestamp;
 use anyhow::{Context, bail};
 use clap::Args;
+use futures_util::future::try_join_all;
 
-use super::{devfile, examples, log, signal};
+use super::{cluster, devfile, examples, log, signal};
 use crate::api::Settings;
 use crate::auth::dev::{DevIssuer, OPERATOR_GROUP};
 use crate::clock::Clock;
 use crate::config::LogFormat;
 use crate::http::guard::Guard;
 use crate::outbox::{Destination, Webhook};
-use crate::server::{AdminListen, Options, Server};
+use crate::server::{AdminListen, Member, Options, Running, Server};
 
 /// The folder of `quorate dev` when none is named.
 pub(super) const DATA: &str = "./.quorate-dev";
@@ -35,11 +36,12 @@ pub(super) struct Dev {
     /// Where data and dev.json are kept
     #[arg(long, value_name = "DIR", default_value = DATA)]
     data: PathBuf,
-    /// Where clients reach MCP; administration is on the next port (port 0: any free ones)
+    /// Where clients reach MCP; administration is on the next port, and each further node on the next two (port 0: any free
+    /// ones)
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// How many nodes to run in this process
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// How many nodes to run in this process; the same again on the same folder
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=9))]
     nodes: u16,
     /// How many shards a new data folder gets
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
@@ -60,9 +62,6 @@ pub(super) struct Dev {
 
 impl Dev {
     pub(super) async fn run(self) -> anyhow::Result<()> {
-        if self.nodes != 1 {
-            bail!("--nodes {}: more than one node is not offered yet; leave it at 1", self.nodes);
-        }
         if self.evaluator_url.is_some() {
             bail!("--evaluator-url: the check profile is not offered yet; leave it out");
         }
@@ -71,26 +70,49 @@ impl Dev {
         std::fs::create_dir_all(&self.data).with_context(|| format!("--data {}", self.data.display()))?;
         devfile::remove(&self.data)?;
         let issuer = DevIssuer::open(&self.data)?;
-        let running = Server::start(self.options(&issuer)?).await?;
-        if self.test_clock {
-            running.resume_test_clock().await.map_err(|fault| anyhow::anyhow!("test clock: {fault:?}"))?;
+        let clock = Arc::new(if self.test_clock { Clock::test(Timestamp(0)) } else { Clock::system() });
+        let mut nodes = Vec::new();
+        for (number, member) in (0..).zip(cluster::members(self.nodes, self.shards).await?) {
+            nodes.push(Server::start(self.options(number, member, &clock, &issuer)?));
         }
-        examples::publish(&*running.reach, ORGANIZATION).await?;
-        let written = devfile::write(&self.data, &issuer, &running)?;
-        let (mcp, admin) = (&running.mcp_url, &running.admin_url);
-        println!("Quorate serves.\n  MCP             {mcp}\n  Administration  {admin}/admin/v1/openapi.json");
+        let nodes = tokio::select! {
+            nodes = try_join_all(nodes) => nodes?,
+            () = stop.wait() => return Ok(()),
+        };
+        let Some(first) = nodes.first() else { bail!("no node was started") };
+        if self.test_clock {
+            first.resume_test_clock().await.map_err(|fault| anyhow::anyhow!("test clock: {fault:?}"))?;
+        }
+        examples::publish(&*first.reach, ORGANIZATION).await?;
+        self.tell(&devfile::write(&self.data, &issuer, &nodes)?, &nodes);
+        stop.wait().await;
+        // One after another, as in a rolling restart: the last ones close with nobody left to take over.
+        for node in nodes {
+            node.stop().await;
+        }
+        Ok(())
+    }
+
+    fn tell(&self, written: &Path, nodes: &[Running]) {
+        println!("Quorate serves.");
+        for node in nodes {
+            println!("  MCP             {}\n  Administration  {}/admin/v1/openapi.json", node.mcp_url, node.admin_url);
+        }
         println!("  Tokens          {} (agent-1, agent-2, mira@, fin@ and ops@example.com)", written.display());
         println!("Next: point an MCP client at the address above with a token as bearer, or see what is there with");
         println!(
             "  quorate process list{}",
             if self.data.as_os_str() == DATA { String::new() } else { format!(" --data {}", self.data.display()) }
         );
-        stop.wait().await;
-        running.stop().await;
-        Ok(())
     }
 
-    fn options(&self, issuer: &DevIssuer) -> anyhow::Result<Options> {
+    fn options(
+        &self,
+        number: u16,
+        member: Option<Member>,
+        clock: &Arc<Clock>,
+        issuer: &DevIssuer,
+    ) -> anyhow::Result<Options> {
         let destination = match &self.notify_url {
             None => Destination::Log,
             Some(url) => Destination::Webhook(Webhook::new(url, devfile::notify_key(&self.data)?.as_bytes())?),
@@ -102,18 +124,31 @@ impl Dev {
         if !is_loopback(self.listen.ip()) {
             guard.hosts.push("*".to_owned());
         }
+        let data = if member.is_some() { self.data.join(format!("node-{}", number + 1)) } else { self.data.clone() };
         Ok(Options {
-            data: self.data.clone(),
+            data,
             shards: self.shards,
-            listen: self.listen,
+            member,
+            listen: self.address(number)?,
             admin_listen: AdminListen::Next,
-            clock: Arc::new(if self.test_clock { Clock::test(Timestamp(0)) } else { Clock::system() }),
+            clock: Arc::clone(clock),
             settings,
             auth: issuer.config(),
             guard,
             organizations: std::collections::BTreeMap::new(),
             destination,
         })
+    }
+}
+
+impl Dev {
+    /// Where a node listens: each has two ports.
+    fn address(&self, number: u16) -> anyhow::Result<SocketAddr> {
+        let port = match self.listen.port() {
+            0 => 0,
+            first => first.checked_add(2 * number).context("--listen: there are not enough ports after it")?,
+        };
+        Ok(SocketAddr::new(self.listen.ip(), port))
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn remove(data: &Path) -> anyhow::Result<()> {
 }
 
 /// Writes the file whole or not at all; returns its place.
-pub(super) fn write(data: &Path, issuer: &DevIssuer, running: &Running) -> anyhow::Result<PathBuf> {
+pub(super) fn write(data: &Path, issuer: &DevIssuer, nodes: &[Running]) -> anyhow::Result<PathBuf> {
     let token = |who, groups: &[&str], operator| {
         let groups = groups.iter().map(|g| (*g).to_owned()).collect();
         issuer.token(&DevToken { who, organization: ORGANIZATION.to_owned(), groups, operator, ttl: TTL })
@@ -52,8 +52,8 @@ pub(super) fn write(data: &Path, issuer: &DevIssuer, running: &Running) -> anyho
         (OPERATOR, human(OPERATOR, &[], true)?),
     ];
     let file = DevFile {
-        mcp: vec![running.mcp_url.clone()],
-        admin: vec![running.admin_url.clone()],
+        mcp: nodes.iter().map(|node| node.mcp_url.clone()).collect(),
+        admin: nodes.iter().map(|node| node.admin_url.clone()).collect(),
         organization: ORGANIZATION.to_owned(),
         tokens: tokens.map(|(name, token)| (name.to_owned(), token)).into(),
     };

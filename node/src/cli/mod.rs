@@ -1,6 +1,7 @@
 //! The command line.
 
 mod client;
+mod cluster;
 mod config;
 mod dev;
 mod devfile;

@@ -5,18 +5,22 @@ use std::sync::Arc;
 use agentprocess::time::Span;
 use anyhow::Context;
 use clap::Args;
+use tokio::net::TcpListener;
 
 use super::{config, log, signal};
 use crate::api::Settings;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::cluster::found::Plan;
+use crate::config::{Cluster, ClusterTls, Config};
 use crate::http::guard::Guard;
 use crate::outbox::{Destination, Webhook};
-use crate::server::{AdminListen, Options, Server};
+use crate::peers::{Security, TlsFiles};
+use crate::server::{AdminListen, Member, Options, Server};
 
 /// Serve for real use, with the issuers and addresses of a settings file.
 ///
-/// It speaks plain HTTP: put a reverse proxy with TLS before it. It checks tokens and issues none.
+/// It speaks plain HTTP: put a reverse proxy with TLS before it. It checks tokens and issues none. With `cluster` in the
+/// settings it founds a cluster with the other nodes, or takes its place in it again.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Serve {
@@ -30,7 +34,12 @@ impl Serve {
         log::begin(config.log.format, &config.log.filter)?;
         super::runtime()?.block_on(async {
             let mut stop = signal::Stop::listen()?;
-            let running = Server::start(options(config)?).await?;
+            let member = member(config.cluster.as_ref(), config.shards).await?;
+            let started = Server::start(options(config, member)?);
+            let running = tokio::select! {
+                running = started => running?,
+                () = stop.wait() => return Ok(()),
+            };
             tracing::info!(mcp = running.mcp_url, admin = running.admin_url, "serving");
             stop.wait().await;
             running.stop().await;
@@ -39,7 +48,23 @@ impl Serve {
     }
 }
 
-fn options(config: Config) -> anyhow::Result<Options> {
+async fn member(cluster: Option<&Cluster>, shards: u16) -> anyhow::Result<Option<Member>> {
+    let Some(cluster) = cluster else { return Ok(None) };
+    let listen = || format!("cluster.listen: cannot listen on {}", cluster.listen);
+    let listener = TcpListener::bind(cluster.listen).await.with_context(listen)?;
+    let files = |tls: &ClusterTls| TlsFiles {
+        certificate: tls.certificate.clone(),
+        key: tls.key.clone(),
+        authority: tls.authority.clone(),
+    };
+    // Settings without either are refused before.
+    let security = cluster.tls.as_ref().map_or(Security::Plain, |tls| Security::Tls(files(tls)));
+    let plan =
+        Plan { address: cluster.address(), join: cluster.join.clone(), expect: cluster.bootstrap_expect, shards };
+    Ok(Some(Member { listener, plan, security }))
+}
+
+fn options(config: Config, member: Option<Member>) -> anyhow::Result<Options> {
     let destination = match (&config.notifications.webhook_url, &config.notifications.secret_env) {
         (Some(url), Some(name)) => {
             let secret = std::env::var(name).with_context(|| format!("notifications.secret_env: {name}"))?;
@@ -59,6 +84,7 @@ fn options(config: Config) -> anyhow::Result<Options> {
     Ok(Options {
         data: config.data_dir,
         shards: config.shards,
+        member,
         listen: config.listen,
         admin_listen: AdminListen::At(config.admin_listen),
         clock: Arc::new(Clock::system()),

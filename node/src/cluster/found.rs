@@ -1,7 +1,6 @@
 //! From an empty data folder to a member of a cluster: looks at the others until [`founding`](super::founding) says so.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
@@ -15,8 +14,6 @@ use crate::engine::{Batch, Engine, EngineError, Family, flush};
 
 /// How long to wait before looking again.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// How often what a node waits for is said again.
-const SAY_EVERY: Duration = Duration::from_secs(10);
 
 /// What a node is told of the cluster it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +44,7 @@ pub struct Place {
 /// Asks whoever listens at an address what it is; `None` when nobody answers.
 pub trait Ask: Send + Sync {
     /// Asks once, bounded in time.
-    fn candidate(&self, address: &str) -> BoxFuture<'_, Option<Candidate>>;
+    fn candidate<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Option<Candidate>>;
 }
 
 /// Why a node does not get a place.
@@ -62,6 +59,12 @@ pub enum FoundError {
     /// No later look will help.
     #[error("{0}")]
     Stop(String),
+    /// The store holds a node alone.
+    #[error(
+        "it holds a node alone, which cannot become a member of a cluster. Start it without cluster settings, or start \
+         with an empty data folder"
+    )]
+    Alone,
 }
 
 /// What a disk keeps of founding.
@@ -76,6 +79,7 @@ impl Kept {
     fn read(engine: &dyn Engine, fresh: Instance) -> Result<Self, FoundError> {
         match engine.get(Family::Meta, &MetaKey::Founding.encode())? {
             Some(bytes) => codec::decode(&bytes).map_err(|e| FoundError::Damaged(e.to_string())),
+            None if engine.get(Family::Meta, &MetaKey::Store.encode())?.is_some() => Err(FoundError::Alone),
             None => Ok(Self { instance: fresh, accepted: None, place: None }),
         }
     }
@@ -89,60 +93,79 @@ impl Kept {
 
     fn stage(&self) -> Stage {
         match (&self.place, &self.accepted) {
-            (Some(place), _) => Stage::Member(place.cluster),
+            (Some(place), _) => Stage::Member { cluster: place.cluster, node: place.node },
             (None, Some(proposal)) => Stage::Accepted(proposal.clone()),
             (None, None) => Stage::Open,
         }
     }
 }
 
-/// The node's place: the one its disk keeps, else founded with the others. What this node is meanwhile is in `show`,
-/// for whoever asks it. `random` are bytes for its instance and for the id of the cluster it may propose.
+/// Whether a store is that of a member of a cluster, or of one that was about to be.
+pub fn is_member(engine: &dyn Engine) -> Result<bool, EngineError> {
+    Ok(engine.get(Family::Meta, &MetaKey::Founding.encode())?.is_some())
+}
+
+/// How a node shows what it is and what it waits for.
+pub struct Show {
+    /// What it is, for whoever asks.
+    pub candidate: watch::Sender<Option<Candidate>>,
+    /// What it waits for, for operators.
+    pub waits_for: watch::Sender<String>,
+}
+
+impl Show {
+    fn wait(&self, why: String) {
+        self.waits_for.send_if_modified(|before| {
+            let new = *before != why;
+            if new {
+                tracing::info!(reason = %why, "no cluster yet");
+                *before = why;
+            }
+            new
+        });
+    }
+}
+
+/// The node's place: the one its disk keeps, else founded with the others. `random` are bytes for its instance and for the id
+/// of the cluster it may propose.
 pub async fn place(
-    engine: &Arc<dyn Engine>,
+    engine: &dyn Engine,
     ask: &dyn Ask,
     plan: &Plan,
-    show: &watch::Sender<Option<Candidate>>,
+    show: &Show,
     random: [Instance; 2],
 ) -> Result<Place, FoundError> {
     let [fresh, cluster] = random;
-    let mut kept = Kept::read(engine.as_ref(), fresh)?;
+    let mut kept = Kept::read(engine, fresh)?;
     // An instance must be durable before others hear of it.
-    kept.write(engine.as_ref()).await?;
-    let mut said = None;
+    kept.write(engine).await?;
     loop {
         let member = Member { address: plan.address.clone(), instance: kept.instance };
         let me = Candidate { member, expect: plan.expect, shards: plan.shards, stage: kept.stage() };
-        show.send_replace(Some(me.clone()));
+        show.candidate.send_replace(Some(me.clone()));
         if let Some(place) = kept.place {
             return Ok(place);
         }
-        let others = look(ask, plan, &me).await;
-        match next(&me, &others, cluster) {
-            Step::Accept(proposal) => {
-                kept.accepted = Some(proposal);
-                kept.write(engine.as_ref()).await?;
-            }
-            Step::Found(proposal) => {
-                let node = proposal.number(&me.member.instance);
-                let node = node.ok_or_else(|| FoundError::Damaged("it accepted a cluster without itself".to_owned()))?;
-                let founders = (1..).zip(proposal.members.iter().map(|member| member.address.clone())).collect();
-                kept.place = Some(Place { cluster: proposal.cluster, node, shards: proposal.shards, founders });
-                kept.write(engine.as_ref()).await?;
-                tracing::info!(node, members = proposal.members.len(), "the cluster is founded");
-            }
+        match next(&me, &look(ask, plan, &me).await, cluster) {
+            Step::Accept(proposal) => kept.accepted = Some(proposal),
+            Step::Found(proposal) => kept.place = Some(found(proposal, &me.member.instance)?),
             Step::Stop(why) => return Err(FoundError::Stop(why)),
             Step::Wait(why) => {
-                let now = tokio::time::Instant::now();
-                let again = said.as_ref().is_none_or(|(what, at)| *what != why || now >= *at + SAY_EVERY);
-                if again {
-                    tracing::info!(reason = %why, "no cluster yet");
-                    said = Some((why, now));
-                }
+                show.wait(why);
                 tokio::time::sleep(LOOK_EVERY).await;
+                continue;
             }
         }
+        kept.write(engine).await?;
     }
+}
+
+fn found(proposal: Proposal, instance: &Instance) -> Result<Place, FoundError> {
+    let node = proposal.number(instance);
+    let node = node.ok_or_else(|| FoundError::Damaged("it accepted a cluster without itself".to_owned()))?;
+    tracing::info!(node, members = proposal.members.len(), "the cluster is founded");
+    let founders = (1..).zip(proposal.members.into_iter().map(|member| member.address)).collect();
+    Ok(Place { cluster: proposal.cluster, node, shards: proposal.shards, founders })
 }
 
 /// Every other node that answers, once each.

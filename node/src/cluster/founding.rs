@@ -45,8 +45,13 @@ pub enum Stage {
     Open,
     /// It has accepted this, and can accept nothing else.
     Accepted(Proposal),
-    /// It is a member of this cluster.
-    Member([u8; 16]),
+    /// It is a member of a cluster.
+    Member {
+        /// The cluster's id.
+        cluster: [u8; 16],
+        /// Its number there.
+        node: u64,
+    },
 }
 
 /// What a node shows of itself.
@@ -80,7 +85,7 @@ pub fn next(me: &Candidate, others: &[Candidate], cluster: [u8; 16]) -> Step {
     match &me.stage {
         Stage::Accepted(mine) => accepted(mine, me, others),
         Stage::Open => open(me, others, cluster),
-        Stage::Member(_) => Step::Stop("this node is a member of a cluster already".to_owned()),
+        Stage::Member { .. } => Step::Stop("this node is a member of a cluster already".to_owned()),
     }
 }
 
@@ -91,14 +96,14 @@ fn accepted(mine: &Proposal, me: &Candidate, others: &[Candidate]) -> Step {
                 other.member.instance == member.instance
                     && match &other.stage {
                         Stage::Accepted(theirs) => theirs == mine,
-                        Stage::Member(cluster) => *cluster == mine.cluster,
+                        Stage::Member { cluster, .. } => *cluster == mine.cluster,
                         Stage::Open => false,
                     }
             })
     };
     let missing: Vec<_> = mine.members.iter().filter(|m| !agrees(m)).map(|m| m.address.as_str()).collect();
     // One that acts on it has seen all the others accept.
-    let begun = others.iter().any(|other| other.stage == Stage::Member(mine.cluster));
+    let begun = others.iter().any(|o| matches!(o.stage, Stage::Member { cluster, .. } if cluster == mine.cluster));
     if begun || missing.is_empty() {
         return Step::Found(mine.clone());
     }
@@ -108,7 +113,7 @@ fn accepted(mine: &Proposal, me: &Candidate, others: &[Candidate]) -> Step {
 fn open(me: &Candidate, others: &[Candidate], cluster: [u8; 16]) -> Step {
     let proposed = others.iter().find_map(|other| match &other.stage {
         Stage::Accepted(proposal) => Some((other, proposal)),
-        Stage::Open | Stage::Member(_) => None,
+        Stage::Open | Stage::Member { .. } => None,
     });
     if let Some((other, proposal)) = proposed {
         return match proposal.number(&me.member.instance) {
@@ -121,7 +126,7 @@ fn open(me: &Candidate, others: &[Candidate], cluster: [u8; 16]) -> Step {
             )),
         };
     }
-    if let Some(other) = others.iter().find(|other| matches!(other.stage, Stage::Member(_))) {
+    if let Some(other) = others.iter().find(|other| matches!(other.stage, Stage::Member { .. })) {
         return Step::Stop(format!(
             "{} has a cluster already, and this node's data folder is empty. A lost folder is never founded anew: \
              remove the old node and join as a new one.",

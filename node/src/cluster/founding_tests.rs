@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use super::founding::{Candidate, Member, Stage, Step, next};
 
 fn candidate(number: u16, expect: u16, life: u8) -> Candidate {
-    let member = Member { address: format!("n{number}:7000"), instance: [u8::try_from(number).unwrap() << 4 | life; 16] };
+    let member =
+        Member { address: format!("n{number}:7000"), instance: [u8::try_from(number).unwrap() << 4 | life; 16] };
     Candidate { member, expect, shards: 4, stage: Stage::Open }
 }
 
@@ -16,7 +17,7 @@ fn candidate(number: u16, expect: u16, life: u8) -> Candidate {
 fn look(nodes: &mut [Candidate], at: usize, reached: u8, id: u8) {
     let others: Vec<_> =
         (0..nodes.len()).filter(|i| *i != at && reached & (1 << i) != 0).map(|i| nodes[i].clone()).collect();
-    if matches!(nodes[at].stage, Stage::Member(_)) {
+    if matches!(nodes[at].stage, Stage::Member { .. }) {
         return;
     }
     match next(&nodes[at], &others, [id; 16]) {
@@ -24,14 +25,17 @@ fn look(nodes: &mut [Candidate], at: usize, reached: u8, id: u8) {
             assert_eq!(nodes[at].stage, Stage::Open, "a node accepts once");
             nodes[at].stage = Stage::Accepted(proposal);
         }
-        Step::Found(proposal) => nodes[at].stage = Stage::Member(proposal.cluster),
+        Step::Found(proposal) => {
+            let node = proposal.number(&nodes[at].member.instance).unwrap();
+            nodes[at].stage = Stage::Member { cluster: proposal.cluster, node };
+        }
         Step::Wait(_) | Step::Stop(_) => (),
     }
 }
 
 fn clusters(nodes: &[Candidate]) -> BTreeSet<[u8; 16]> {
     let founded = nodes.iter().filter_map(|node| match node.stage {
-        Stage::Member(cluster) => Some(cluster),
+        Stage::Member { cluster, .. } => Some(cluster),
         Stage::Open | Stage::Accepted(_) => None,
     });
     founded.collect()
@@ -72,7 +76,7 @@ proptest! {
             }
         }
         prop_assert_eq!(clusters(&nodes).len(), 1);
-        prop_assert!(nodes.iter().all(|node| matches!(node.stage, Stage::Member(_))));
+        prop_assert!(nodes.iter().all(|node| matches!(node.stage, Stage::Member { .. })));
     }
 }
 
@@ -86,7 +90,7 @@ fn stop(me: &Candidate, others: &[Candidate]) -> String {
 #[test]
 fn a_wiped_member_is_told_to_join() {
     let mut member = candidate(1, 3, 0);
-    member.stage = Stage::Member([7; 16]);
+    member.stage = Stage::Member { cluster: [7; 16], node: 1 };
     let why = stop(&candidate(2, 3, 1), &[member]);
     assert!(why.contains("n1:7000 has a cluster already") && why.contains("join as a new one"), "{why}");
 }

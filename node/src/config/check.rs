@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quorate_statemachine::catalog::roles::is_group;
 
-use super::{Config, Fault};
+use super::{Cluster, Config, Fault};
 
 /// Bounds of numbers, both ends allowed.
 const LEASE_S: (u64, u64) = (1, 7 * 24 * 3600);
@@ -12,6 +12,8 @@ const FILE_URL_TTL_S: (u64, u64) = (1, 24 * 3600);
 const RUN_DATA_BYTES: (u64, u64) = (1024, 16 * 1024 * 1024);
 const UPLOAD_BYTES: (u64, u64) = (1, 512 * 1024 * 1024);
 const SHARDS_MAX: u16 = 1024;
+/// Nodes that found a cluster: each keeps every group.
+const NODES_MAX: u16 = 9;
 
 impl Config {
     /// What is wrong with what the settings say.
@@ -46,6 +48,9 @@ impl Config {
         }
         if !is_group(&self.operator_group) {
             fault("operator_group", "not a group id".to_owned());
+        }
+        if let Some(cluster) = &self.cluster {
+            cluster_faults(cluster, &mut fault);
         }
         self.list_faults(&mut fault);
         self.notification_faults(environment, &mut fault);
@@ -125,6 +130,14 @@ impl Config {
                 warnings.push(Fault::new("operator_group", message));
             }
         }
+        if let Some(cluster) = self.cluster.as_ref().filter(|cluster| cluster.insecure) {
+            let message = format!("whoever reaches {} can read and change everything; use tls", cluster.listen);
+            warnings.push(Fault::new("cluster.insecure", message));
+        }
+        if self.cluster.as_ref().is_some_and(|cluster| cluster.bootstrap_expect % 2 == 0) {
+            let message = "an even number of nodes survives no more losses than one node less";
+            warnings.push(Fault::new("cluster.bootstrap_expect", message));
+        }
         if !self.admin_listen.ip().is_loopback() {
             let message =
                 "administration speaks plain HTTP here: put a proxy with TLS before it, or keep it on loopback";
@@ -137,6 +150,52 @@ impl Config {
         }
         warnings
     }
+}
+
+fn cluster_faults(cluster: &Cluster, fault: &mut impl FnMut(&str, String)) {
+    if cluster.bootstrap_expect == 0 || cluster.bootstrap_expect > NODES_MAX {
+        fault("cluster.bootstrap_expect", format!("write how many nodes found the cluster, from 1 to {NODES_MAX}"));
+    }
+    if cluster.address.is_none() && (cluster.listen.ip().is_unspecified() || cluster.listen.port() == 0) {
+        let message = "required, since listen names no address that others can reach: write this node's host and port";
+        fault("cluster.address", message.to_owned());
+    }
+    if let Some(address) = cluster.address.as_ref().filter(|address| !is_address(address)) {
+        fault("cluster.address", format!("{address:?} is not a host and a port; write it like quorate-0.example:7000"));
+    }
+    for (index, address) in cluster.join.iter().enumerate().filter(|(_, address)| !is_address(address)) {
+        let message = format!("{address:?} is not a host and a port; write it like quorate-1.example:7000");
+        fault(&format!("cluster.join[{index}]"), message);
+    }
+    if cluster.bootstrap_expect > 1 && cluster.join.iter().all(|address| *address == cluster.address()) {
+        fault("cluster.join", "write where the other nodes may be reached".to_owned());
+    }
+    match (&cluster.tls, cluster.insecure) {
+        (Some(_), true) => fault("cluster.insecure", "contradicts tls; leave one of them out".to_owned()),
+        (None, false) => fault(
+            "cluster.tls",
+            "required: certificate, key and authority for the links between nodes (or insecure: true, where nobody else \
+             can reach them)"
+                .to_owned(),
+        ),
+        (Some(tls), false) => {
+            for (name, file) in [("certificate", &tls.certificate), ("key", &tls.key), ("authority", &tls.authority)] {
+                if !file.is_file() {
+                    fault(&format!("cluster.tls.{name}"), format!("{} is not a file", file.display()));
+                }
+            }
+        }
+        (None, true) => {}
+    }
+}
+
+/// Whether a text is a host and a port.
+fn is_address(text: &str) -> bool {
+    let host_and_port = text.rsplit_once(':');
+    host_and_port.is_some_and(|(host, port)| {
+        let plain = !host.contains([':', '/']) || (host.starts_with('[') && host.ends_with(']'));
+        !host.is_empty() && plain && port.parse::<u16>().is_ok_and(|port| port > 0)
+    })
 }
 
 /// Whether a text is the address of something on HTTP.

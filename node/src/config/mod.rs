@@ -1,7 +1,8 @@
 //! Settings of `quorate serve`: one YAML file (JSON is YAML too), over it `QUORATE_…` environment variables.
 //!
 //! Faults are told all at once, each with its place and its mend. No secret stands in the file: it names the environment
-//! variables that hold them. TLS is the reverse proxy's.
+//! variables that hold them. TLS towards clients is
+//! the reverse proxy's; that between nodes is `cluster.tls`'s.
 
 mod check;
 mod environment;
@@ -32,6 +33,8 @@ pub struct Config {
     pub public_url: String,
     /// How many shards a new cluster gets. It cannot change later.
     pub shards: u16,
+    /// The cluster this node belongs to. Left out: a node alone.
+    pub cluster: Option<Cluster>,
     /// How long a claim lasts, in seconds.
     pub lease_s: u64,
     /// The most bytes of run data (`limits.runDataBytes`).
@@ -55,6 +58,45 @@ pub struct Config {
     pub log: Log,
     /// Who issues tokens, and what they mean.
     pub auth: AuthConfig,
+}
+
+/// How a node belongs to a cluster.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// Where it listens for its peers.
+    pub listen: SocketAddr,
+    /// Where its peers reach it, as host and port. Left out: the address of `listen`.
+    pub address: Option<String>,
+    /// How many nodes found the cluster, this one included. The same on all of them; of no effect afterwards.
+    pub bootstrap_expect: u16,
+    /// Where the other nodes may be reached, as host and port. This node's own address among them does no harm.
+    #[serde(default)]
+    pub join: Vec<String>,
+    /// The certificates of the links between nodes.
+    pub tls: Option<ClusterTls>,
+    /// Speak without TLS, for a network that nobody else can reach.
+    #[serde(default)]
+    pub insecure: bool,
+}
+
+impl Cluster {
+    /// Where its peers reach it.
+    pub fn address(&self) -> String {
+        self.address.clone().unwrap_or_else(|| self.listen.to_string())
+    }
+}
+
+/// Where a node's certificate for its peers is, as PEM files. They may be replaced while it runs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterTls {
+    /// The node's certificate, then those between it and the authority. It must be for the host of the node's address.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// The certificates of the authority that signs the nodes of this cluster, and nobody else.
+    pub authority: PathBuf,
 }
 
 /// What is special about an organization.
@@ -112,6 +154,7 @@ impl Default for Config {
             admin_listen: SocketAddr::from(([127, 0, 0, 1], 8081)),
             public_url: String::new(),
             shards: 8,
+            cluster: None,
             lease_s: 600,
             run_data_bytes_max: 1024 * 1024,
             upload_bytes_max: 10 * 1024 * 1024,

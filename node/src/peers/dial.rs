@@ -11,13 +11,13 @@ use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use quorate_proto::peers::peers_client::PeersClient;
 use quorate_proto::peers::response::Outcome;
-use quorate_proto::peers::{Answer, Ask, Hello};
+use quorate_proto::peers::{Answer, Ask, Hello, Looking, Shown};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 use tonic::Streaming;
 
 use super::Local;
-use super::io::{Io, reason};
+use super::io::{Io, Wire, reason};
 use super::limits::{
     CLOCK_EVERY, CONNECTION_WINDOW_BYTES, FRAME_BYTES_MAX, KEEP_ALIVE_EVERY, KEEP_ALIVE_LIMIT, MESSAGE_BYTES_MAX,
     SETUP_LIMIT, STREAM_WINDOW_BYTES,
@@ -43,12 +43,19 @@ pub(super) async fn talk(link: &Link, local: &Local) -> String {
     up.why.clone()
 }
 
+/// Asks whoever listens at an address what it is.
+pub(super) async fn look(wire: &Wire, address: &str) -> Result<Shown, String> {
+    let (_connection, sender) = handshake(wire.connect(address).await?).await?;
+    let service = tower::service_fn(move |request| sender.clone().send_request(request));
+    let mut client = PeersClient::with_origin(service, tonic::codegen::http::Uri::from_static(ORIGIN));
+    client.look(Looking {}).await.map(tonic::Response::into_inner).map_err(|status| refusal(&status))
+}
+
 type Connected = (AbortOnDropHandle<()>, Streaming<Answer>);
 
 /// A stream on which both sides have said hello.
 async fn connect(link: &Link, local: &Local, session: Arc<Session>) -> Result<Connected, String> {
-    let io = local.wire.connect(&link.address()).await?;
-    let (connection, sender) = handshake(io).await?;
+    let (connection, sender) = handshake(local.wire.connect(&link.address()).await?).await?;
     let service = tower::service_fn(move |request| sender.clone().send_request(request));
     let mut client = PeersClient::with_origin(service, tonic::codegen::http::Uri::from_static(ORIGIN))
         .max_decoding_message_size(MESSAGE_BYTES_MAX)

@@ -3,7 +3,7 @@
 use quorate_proto::peers::Hello;
 
 /// Version of everything after the hello.
-const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 1;
 /// The longest address, in bytes: a DNS name and a port.
 const ADDRESS_BYTES_MAX: usize = 260;
 

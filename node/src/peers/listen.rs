@@ -11,21 +11,22 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::door::Door;
+use super::io;
 use super::limits::{
     CONNECTION_WINDOW_BYTES, CONNECTIONS_MAX, FRAME_BYTES_MAX, KEEP_ALIVE_EVERY, KEEP_ALIVE_LIMIT, MESSAGE_BYTES_MAX,
     SETUP_LIMIT, STREAM_WINDOW_BYTES,
 };
-use super::serve::{Handler, Service};
-use super::{Peers, io};
+use super::serve::Service;
 
 /// How long to wait when no connection can be taken (no more file handles).
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
-/// Streams of one connection, in streams. A peer needs one.
+/// Streams of one connection, in streams. A peer needs one, and another while it looks.
 const STREAMS_MAX: u32 = 4;
 
 /// Takes connections, each in a task that ends with this one.
-pub(super) async fn listen(peers: Arc<Peers>, listener: TcpListener, handler: Handler) {
-    let service = PeersServer::new(Service { peers: Arc::clone(&peers), handler })
+pub(super) async fn listen(door: Arc<Door>, listener: TcpListener) {
+    let service = PeersServer::new(Service(Arc::clone(&door)))
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(MESSAGE_BYTES_MAX);
     let mut connections = JoinSet::new();
@@ -36,9 +37,9 @@ pub(super) async fn listen(peers: Arc<Peers>, listener: TcpListener, handler: Ha
         };
         match accepted {
             Ok((stream, from)) => {
-                let (peers, service) = (Arc::clone(&peers), service.clone());
+                let (door, service) = (Arc::clone(&door), service.clone());
                 connections.spawn(async move {
-                    if let Err(why) = connection(&peers, stream, service).await {
+                    if let Err(why) = connection(&door, stream, service).await {
                         tracing::info!(%from, reason = %why, "a peer's connection ended");
                     }
                 });
@@ -51,8 +52,8 @@ pub(super) async fn listen(peers: Arc<Peers>, listener: TcpListener, handler: Ha
     }
 }
 
-async fn connection(peers: &Peers, stream: TcpStream, service: PeersServer<Service>) -> Result<(), String> {
-    let accepted = timeout(SETUP_LIMIT, peers.local.wire.accept(stream)).await;
+async fn connection(door: &Door, stream: TcpStream, service: PeersServer<Service>) -> Result<(), String> {
+    let accepted = timeout(SETUP_LIMIT, door.wire.accept(stream)).await;
     let accepted = accepted.map_err(|_| format!("no handshake within {SETUP_LIMIT:?}"))??;
     http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())

@@ -8,6 +8,7 @@
 //! [`TlsFiles`] says what certificates are checked for.
 
 mod dial;
+mod door;
 mod hello;
 mod io;
 mod limits;
@@ -34,6 +35,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::clock::Clock;
 use crate::raft::{RaftGroups, Transport, Unreached};
 
+pub use door::Door;
 use hello::Identity;
 use io::Wire;
 use link::{Link, lock};
@@ -65,11 +67,20 @@ pub enum Security {
     Tls(TlsFiles),
 }
 
+impl Security {
+    fn open(&self) -> Result<Wire, TlsError> {
+        Ok(match self {
+            Self::Plain => Wire::Plain,
+            Self::Tls(files) => Wire::Tls(Tls::open(files.clone())?),
+        })
+    }
+}
+
 /// What all links know.
 struct Local {
     identity: Identity,
     clock: Arc<Clock>,
-    wire: Wire,
+    wire: Arc<Wire>,
 }
 
 /// The links of a node to its peers.
@@ -124,10 +135,7 @@ impl Peers {
     /// A node without peers yet. Fails when the certificate's files are not usable.
     pub fn new(options: Options) -> Result<Arc<Self>, TlsError> {
         let Options { cluster, node, address, clock, security } = options;
-        let wire = match security {
-            Security::Plain => Wire::Plain,
-            Security::Tls(files) => Wire::Tls(Tls::open(files)?),
-        };
+        let wire = Arc::new(security.open()?);
         let local = Arc::new(Local { identity: Identity { cluster, node, address }, clock, wire });
         Ok(Arc::new(Self { local, book: Mutex::default(), serving: AtomicUsize::new(0) }))
     }
@@ -152,9 +160,9 @@ impl Peers {
         lock(&self.book).remove(&peer);
     }
 
-    /// Takes connections from peers and answers their requests.
+    /// Takes connections from peers and answers their requests, where no one asks what the node is.
     pub fn listen(self: &Arc<Self>, listener: TcpListener, handler: Handler) -> Listening {
-        Listening(AbortOnDropHandle::new(tokio::spawn(listen::listen(Arc::clone(self), listener, handler))))
+        Door::to(Arc::clone(self), handler).listen(listener)
     }
 
     /// A known peer is there, and has said where: that counts more than what was written here before.

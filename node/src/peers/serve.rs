@@ -11,11 +11,12 @@ use futures_util::{FutureExt, stream};
 use quorate_proto::GroupId;
 use quorate_proto::peers::peers_server;
 use quorate_proto::peers::response::Outcome;
-use quorate_proto::peers::{Answer, Ask, Hello, Request, Response};
+use quorate_proto::peers::{Answer, Ask, Hello, Looking, Request, Response, Shown};
 use tokio::time::timeout;
 use tonic::{Status, Streaming};
 
 use super::Peers;
+use super::door::Door;
 use super::limits::{BODY_BYTES_MAX, SERVED_BYTES_MAX, SERVED_REQUESTS_MAX, SETUP_LIMIT};
 use super::link::lock;
 use super::outgoing::Outgoing;
@@ -25,10 +26,7 @@ use super::outgoing::Outgoing;
 pub type Handler = Arc<dyn Fn(GroupId, Vec<u8>) -> BoxFuture<'static, Vec<u8>> + Send + Sync>;
 
 /// What peers call.
-pub(super) struct Service {
-    pub(super) peers: Arc<Peers>,
-    pub(super) handler: Handler,
-}
+pub(super) struct Service(pub(super) Arc<Door>);
 
 /// One stream of a peer.
 struct Stream {
@@ -57,15 +55,21 @@ impl peers_server::Peers for Service {
         &self,
         asks: tonic::Request<Streaming<Ask>>,
     ) -> Result<tonic::Response<BoxStream<'static, Result<Answer, Status>>>, Status> {
+        let Some((peers, handler)) = self.0.inside() else {
+            return Err(Status::unavailable("it has no place in a cluster yet"));
+        };
         let stream = Arc::new(Stream {
             outgoing: Outgoing::new(),
             said: Mutex::default(),
             serving: AtomicUsize::new(0),
             serving_bytes: AtomicUsize::new(0),
         });
-        let (peers, handler) = (Arc::clone(&self.peers), Arc::clone(&self.handler));
-        tokio::spawn(listen(peers, handler, asks.into_inner(), Arc::clone(&stream)));
-        Ok(tonic::Response::new(answers(Arc::clone(&self.peers), stream)))
+        tokio::spawn(listen(Arc::clone(&peers), handler, asks.into_inner(), Arc::clone(&stream)));
+        Ok(tonic::Response::new(answers(peers, stream)))
+    }
+
+    async fn look(&self, _: tonic::Request<Looking>) -> Result<tonic::Response<Shown>, Status> {
+        Ok(tonic::Response::new(self.0.shown()))
     }
 }
 

@@ -121,6 +121,22 @@ impl Group {
         self.raft.is_leader()
     }
 
+    /// Whether this replica runs.
+    pub(super) fn runs(&self) -> bool {
+        self.watch.fatal.get().is_none() && self.raft.metrics().borrow_watched().running_state.is_ok()
+    }
+
+    /// Waits until this replica knows of another leader than `node`.
+    pub(super) async fn led_by_another(&self, node: u64) {
+        let mut metrics = self.raft.server_metrics();
+        while metrics.borrow_watched().current_leader.is_none_or(|leader| leader == node) {
+            if metrics.changed().await.is_err() {
+                // It stopped: whoever asks the other is told what becomes of that.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
     /// Why this replica does not run; the first reason when there are several.
     pub(super) fn stopped(&self, e: &Fatal<Types>) -> String {
         match self.watch.fatal.get() {

@@ -1,10 +1,13 @@
 //! All groups of a node: proposes and reads where the leader is, within a budget of time.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use agentprocess::time::Timestamp;
+use futures_util::future::{Either, select};
 use openraft::AsyncRuntime as _;
 use openraft::async_runtime::watch::WatchReceiver as _;
 use quorate_proto::{Command, Entry, GroupId, Outcome, codec};
@@ -37,6 +40,8 @@ pub struct RaftGroups {
     pub(super) budget: Duration,
     /// The catalog, then the shards in order.
     pub(super) groups: Vec<Group>,
+    /// Whether this node is about to stop: it takes no leadership.
+    pub(super) stopping: AtomicBool,
 }
 
 /// What a group's replica here is about, for metrics.
@@ -69,6 +74,9 @@ impl RaftGroups {
 
     /// Whether every group runs here and has a leader; else what is wrong.
     pub fn ready(&self) -> Result<(), String> {
+        if self.stopping.load(Ordering::Relaxed) {
+            return Err("this node is stopping".to_owned());
+        }
         for group in &self.groups {
             let metrics = group.raft.metrics();
             let metrics = metrics.borrow_watched();
@@ -149,25 +157,30 @@ impl RaftGroups {
     }
 
     async fn propose_there(&self, group: &Group, peer: u64, command: Command) -> Attempt<Outcome> {
-        match ask(self.transport.as_ref(), peer, group.id, &Request::Propose(command)).await {
-            Ok(Response::Proposed(attempt)) => attempt,
-            Err(unreached) if unreached.sent => Attempt::Unknown(unreached.to_string()),
+        let asked = ask(self.transport.as_ref(), peer, group.id, &Request::Propose(command));
+        match unless_moved(group, peer, asked).await {
+            Some(Ok(Response::Proposed(attempt))) => attempt,
+            Some(Err(unreached)) if unreached.sent => Attempt::Unknown(unreached.to_string()),
             // It cannot answer, or got nothing: it did nothing.
-            Ok(_) | Err(_) => Attempt::Again(None),
+            Some(Ok(_) | Err(_)) => Attempt::Again(None),
+            None => Attempt::Unknown(format!("node {peer} leads {} no more", name(group.id))),
         }
     }
 
     async fn barrier_there(&self, group: &Group, peer: u64) -> Attempt<Barrier> {
-        match ask(self.transport.as_ref(), peer, group.id, &Request::Barrier).await {
-            Ok(Response::Barrier(attempt)) => attempt,
+        let asked = ask(self.transport.as_ref(), peer, group.id, &Request::Barrier);
+        match unless_moved(group, peer, asked).await {
+            Some(Ok(Response::Barrier(attempt))) => attempt,
             // A barrier changes nothing: asking again is always right.
-            Ok(_) | Err(_) => Attempt::Again(None),
+            Some(Ok(_) | Err(_)) | None => Attempt::Again(None),
         }
     }
 
-    /// Asks this node, or the leader it names, until one does it.
+    /// Asks this node, or the leader it names, until one does it. What has an unknown outcome is asked again, too: of
+    /// copies of one command at most one takes effect, and all get its answer (ADR 0012).
     async fn until_done<T, F, L>(
         &self,
+        group: &Group,
         mut here: impl FnMut() -> F,
         mut there: impl FnMut(u64) -> L,
     ) -> Result<T, String>
@@ -182,10 +195,12 @@ impl RaftGroups {
             };
             match attempt {
                 Attempt::Done(done) => return Ok(done),
-                Attempt::Unknown(why) => return Err(why),
+                Attempt::Unknown(why) if !group.runs() => return Err(why),
+                Attempt::Unknown(why) => tracing::debug!(group = %name(group.id), reason = %why, "asked again"),
                 // Nobody leads yet, or a leader that does not know it (until its first round of heartbeats).
-                Attempt::Again(_) => tokio::time::sleep(RETRY).await,
+                Attempt::Again(_) => (),
             }
+            tokio::time::sleep(RETRY).await;
         }
     }
 
@@ -194,7 +209,7 @@ impl RaftGroups {
         let replica = self.group(group)?;
         let rows = async {
             let here = || replica.barrier(&self.clock);
-            let barrier = self.until_done(here, |peer| self.barrier_there(replica, peer)).await?;
+            let barrier = self.until_done(replica, here, |peer| self.barrier_there(replica, peer)).await?;
             let rows = replica.view_from(self.engine.as_ref(), barrier.log).await?;
             let at = barrier.at.max(replica.clock(&rows)?);
             Ok((rows, at))
@@ -214,6 +229,15 @@ impl RaftGroups {
     }
 }
 
+/// What comes of asking a group's leader; `None` when another node turns out to lead meanwhile: the one asked may be cut off
+/// and never answer.
+async fn unless_moved<T>(group: &Group, peer: u64, asked: impl Future<Output = T>) -> Option<T> {
+    match select(pin!(asked), pin!(group.led_by_another(peer))).await {
+        Either::Left((answer, _)) => Some(answer),
+        Either::Right(((), _)) => None,
+    }
+}
+
 impl Groups for RaftGroups {
     fn shards(&self) -> u16 {
         u16::try_from(self.groups.len().saturating_sub(1)).unwrap_or(u16::MAX)
@@ -227,7 +251,7 @@ impl Groups for RaftGroups {
         }
         let here = || self.propose_here(replica, command.clone());
         let there = |peer| self.propose_there(replica, peer, command.clone());
-        self.in_time(group, self.until_done(here, there)).await
+        self.in_time(group, self.until_done(replica, here, there)).await
     }
 
     async fn read<T, F>(&self, group: GroupId, read: F) -> Result<T, Unavailable>

@@ -1,44 +1,56 @@
 //! Who leads: even over the nodes, and away from a node that is about to stop.
 //!
-//! Each group has a voter it prefers, by its number alone, so that no node needs to be asked: the leader itself hands
-//! leadership there once that voter has what it has.
+//! Each group has a voter it prefers, by its number alone, so that no node needs to be asked who that is: the leader itself
+//! hands leadership there once that voter has what it has and would take it.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use openraft::Instant as _;
 use openraft::async_runtime::watch::WatchReceiver as _;
 use quorate_proto::GroupId;
 
 use super::group::Group;
 use super::groups::RaftGroups;
+use super::message::{Request, Response};
+use super::peer::ask;
+use super::types::name;
 
 /// How far behind a voter may be that is made the leader, in entries.
 const BEHIND_MAX: u64 = 64;
 /// How long a voter may have been silent that is made the leader.
 const SILENT_MAX: Duration = Duration::from_millis(500);
+/// How long a voter may take to say whether it would lead.
+const ASK_LIMIT: Duration = Duration::from_millis(500);
 /// How long a group may take to be led elsewhere.
 const HANDOVER_LIMIT: Duration = Duration::from_secs(2);
 /// How long to wait before looking again.
 const POLL: Duration = Duration::from_millis(10);
 
 impl RaftGroups {
-    /// Hands each group that this node leads to the voter it prefers, where that one can take it. Returns how many.
-    pub async fn spread_leaders(&self) -> usize {
-        let mut handed = 0;
+    /// Hands each group that this node leads to the voter it prefers, where that one can take it.
+    pub async fn spread_leaders(&self) {
         for group in self.groups.iter().filter(|group| group.leads()) {
-            let voters = group.voters();
-            let Some(preferred) = preferred(group.id, &voters) else { continue };
-            if preferred != self.node && self.can_lead(group, preferred) {
-                handed += usize::from(hand_over(group, preferred).await);
+            let preferred = preferred(group.id, &group.voters()).filter(|preferred| *preferred != self.node);
+            if let Some(preferred) = preferred
+                && self.can_lead(group, preferred).await
+            {
+                hand_over(group, preferred).await;
             }
         }
-        handed
     }
 
-    /// Hands over every group that this node leads, and waits until others lead them or none can. For a node that stops.
+    /// Hands over every group that this node leads, and waits until others lead them or none can. From now on it takes no
+    /// leadership: for a node that is about to stop.
     pub async fn leave_leaders(&self) {
-        let hand = |group| async move {
-            let able = |voter: &u64| *voter != self.node && self.can_lead(group, *voter);
-            if let Some(voter) = group.voters().into_iter().find(able) {
+        self.stopping.store(true, Ordering::Relaxed);
+        futures_util::future::join_all(self.groups.iter().filter(|group| group.leads()).map(|group| self.leave(group)))
+            .await;
+    }
+
+    async fn leave(&self, group: &Group) {
+        for voter in group.voters().into_iter().filter(|voter| *voter != self.node) {
+            if self.can_lead(group, voter).await {
                 hand_over(group, voter).await;
                 let gone = async {
                     while group.leads() {
@@ -46,30 +58,35 @@ impl RaftGroups {
                     }
                 };
                 drop(tokio::time::timeout(HANDOVER_LIMIT, gone).await);
+                return;
             }
-        };
-        futures_util::future::join_all(self.groups.iter().filter(|group| group.leads()).map(hand)).await;
+        }
     }
 
-    /// Whether a voter hears this leader and has almost all of its log.
-    fn can_lead(&self, group: &Group, voter: u64) -> bool {
-        let metrics = group.raft.metrics();
-        let metrics = metrics.borrow_watched();
-        let (Some(replication), Some(heard)) = (&metrics.replication, &metrics.heartbeat) else { return false };
-        let matched = replication.get(&voter).and_then(|log| log.as_ref()).map_or(0, |log| log.index());
-        let behind = metrics.last_log_index.unwrap_or(0).saturating_sub(matched);
-        let silent = heard.get(&voter).and_then(|at| at.as_ref()).map(|at| at.elapsed());
-        behind <= BEHIND_MAX && silent.is_some_and(|silent| silent <= SILENT_MAX)
+    /// Whether a voter hears this leader, has almost all of its log, and would lead.
+    async fn can_lead(&self, group: &Group, voter: u64) -> bool {
+        if !follows(group, voter) {
+            return false;
+        }
+        let asked = ask(self.transport.as_ref(), voter, group.id, &Request::WouldLead);
+        matches!(tokio::time::timeout(ASK_LIMIT, asked).await, Ok(Ok(Response::WouldLead(true))))
     }
 }
 
-async fn hand_over(group: &Group, voter: u64) -> bool {
+fn follows(group: &Group, voter: u64) -> bool {
+    let metrics = group.raft.metrics();
+    let metrics = metrics.borrow_watched();
+    let (Some(replication), Some(heard)) = (&metrics.replication, &metrics.heartbeat) else { return false };
+    let matched = replication.get(&voter).and_then(|log| log.as_ref()).map_or(0, |log| log.index());
+    let behind = metrics.last_log_index.unwrap_or(0).saturating_sub(matched);
+    let silent = heard.get(&voter).and_then(|at| at.as_ref()).map(|at| (**at).elapsed());
+    behind <= BEHIND_MAX && silent.is_some_and(|silent| silent <= SILENT_MAX)
+}
+
+async fn hand_over(group: &Group, voter: u64) {
     match group.raft.trigger().transfer_leader(voter).await {
-        Ok(()) => true,
-        Err(e) => {
-            tracing::warn!(group = %super::types::name(group.id), to = voter, reason = %e, "leadership stays");
-            false
-        }
+        Ok(()) => tracing::info!(group = %name(group.id), to = voter, "leadership is handed over"),
+        Err(e) => tracing::warn!(group = %name(group.id), to = voter, reason = %e, "leadership stays"),
     }
 }
 

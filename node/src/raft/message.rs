@@ -38,6 +38,8 @@ pub(super) enum Request {
     Propose(Command),
     /// Confirm that you lead, for a read on another node.
     Barrier,
+    /// Say whether you would take the leadership now: a node that is about to stop would not.
+    WouldLead,
 }
 
 /// A peer's response.
@@ -57,6 +59,8 @@ pub(super) enum Response {
     Proposed(Attempt<Outcome>),
     /// To `Barrier`.
     Barrier(Attempt<Barrier>),
+    /// To `WouldLead`.
+    WouldLead(bool),
     /// The replica cannot answer.
     Failed(String),
 }

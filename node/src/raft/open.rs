@@ -1,7 +1,7 @@
 //! Opening: what the store is, the groups' start, and the one founding of each group.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -135,7 +135,16 @@ impl RaftGroups {
             try_join_all(groups.iter().map(|group| lead(options.node, group))).await?;
         }
         let Options { node, clock, engine, transport, budget, .. } = options;
-        Ok(Arc::new(Self { node, clock, engine, transport, definitions, budget, groups }))
+        Ok(Arc::new(Self {
+            node,
+            clock,
+            engine,
+            transport,
+            definitions,
+            budget,
+            groups,
+            stopping: AtomicBool::new(false),
+        }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The other side of a [`Transport`](super::Transport): a request of a peer, answered by this node's replica.
 
 use std::future::Future;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use futures_util::FutureExt;
@@ -68,6 +69,7 @@ impl RaftGroups {
             }
             Request::Propose(command) => Response::Proposed(self.propose_here(group, command).await),
             Request::Barrier => Response::Barrier(group.barrier(&self.clock).await),
+            Request::WouldLead => Response::WouldLead(!self.stopping.load(Ordering::Relaxed) && group.runs()),
         }
     }
 }

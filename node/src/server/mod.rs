@@ -1,29 +1,38 @@
 //! A node from its settings to its listeners, and back down in order.
 
+mod late;
 mod listen;
+mod member;
 mod options;
 mod stats;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use agentprocess::time::{Span, Timestamp};
-use tokio::task::JoinHandle;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+use late::Late;
 pub use listen::ListenError;
+pub use member::Member;
 pub use options::{AdminListen, Options};
 
 use crate::admin::{Admin, Fault, Reach, admin};
 use crate::api::{Api, Attended, tools};
 use crate::auth::Authenticator;
 use crate::clock::Clock;
+use crate::cluster::found::FoundError;
 use crate::config::Organization;
+use crate::engine::Engine;
+use crate::engine::rocks::Rocks;
 use crate::http::health::Readiness;
 use crate::http::observe::Metrics;
 use crate::http::{Public, public, serve};
 use crate::outbox;
+use crate::peers::TlsError;
 use crate::raft::{OpenError, RaftGroups};
 use crate::timers::Timers;
 
@@ -49,8 +58,20 @@ pub enum StartError {
     #[error("data folder {0}: {1}")]
     Data(std::path::PathBuf, std::io::Error),
     /// The groups in the data folder cannot be opened.
-    #[error("data folder {0}: {1}")]
-    Groups(std::path::PathBuf, OpenError),
+    #[error("the data folder: {0}")]
+    Groups(#[from] OpenError),
+    /// The node finds no place in its cluster.
+    #[error("the cluster: {0}")]
+    Place(#[from] FoundError),
+    /// It holds a member of a cluster.
+    #[error("the data folder holds a member of a cluster: start it with the cluster settings it had")]
+    Member,
+    /// The certificate's files do not work.
+    #[error("cluster.tls: {0}")]
+    Tls(#[from] TlsError),
+    /// The system gives no random bytes.
+    #[error("no random bytes: {0}")]
+    Random(String),
 }
 
 /// A node that serves.
@@ -61,44 +82,62 @@ pub struct Running {
     pub admin_url: String,
     /// The groups, for work inside of this process.
     pub reach: Arc<dyn Reach>,
-    groups: Arc<NodeGroups>,
+    groups: member::Groups,
     timers: Timers,
     stop: CancellationToken,
-    tasks: Vec<JoinHandle<()>>,
+    tasks: Vec<AbortOnDropHandle<()>>,
 }
 
 /// Starts nodes.
 pub struct Server;
 
 impl Server {
-    /// Starts a node: groups first, then listeners, then what works in the background.
+    /// Starts a node: listeners that say what it waits for, then its groups, then what serves and works in the background.
     pub async fn start(options: Options) -> Result<Running, StartError> {
         let listeners = listen::bind(options.listen, options.admin_listen).await?;
         let public_url = options.settings_url(&listeners);
         let authenticator = Arc::new(Authenticator::new(&options.auth).map_err(StartError::Auth)?);
-        std::fs::create_dir_all(&options.data).map_err(|e| StartError::Data(options.data.clone(), e))?;
-        let groups = RaftGroups::open(&options.data.join(STORE), options.shards, Arc::clone(&options.clock)).await;
-        let groups = groups.map_err(|e| StartError::Groups(options.data.clone(), e))?;
+        let (mcp_url, admin_url) = (listeners.mcp_url(), listeners.admin_url());
+        let guard = options.guard.clone().for_admin(listeners.admin_ip());
+        let (waits_for, waiting) = watch::channel("it opens its data folder".to_owned());
+        let metrics = Arc::new(Metrics::default());
+        let stop = CancellationToken::new();
+        let mut tasks = Vec::new();
+        let mut listen = |listener, operators| {
+            let (late, tracker) = (Late::default(), TaskTracker::new());
+            let router = late.router(late::starting(waiting.clone(), operators));
+            let (metrics, stop) = (Arc::clone(&metrics), stop.clone().cancelled_owned());
+            let serving = serve::serve(listener, router, serve::Limits::default(), metrics, tracker.clone(), stop);
+            tasks.push(AbortOnDropHandle::new(tokio::spawn(serving)));
+            (late, tracker)
+        };
+        let (public_late, tracker) = listen(listeners.public, false);
+        let (admin_late, admin_tracker) = listen(listeners.admin, true);
+
+        let engine = open(&options.data).await?;
+        let node = match options.member {
+            None => member::alone(engine, options.shards, Arc::clone(&options.clock)).await?,
+            Some(member) => member::join(engine, member, Arc::clone(&options.clock), waits_for).await?,
+        };
+        let groups = Arc::clone(&node.groups);
 
         let mut settings = options.settings.clone();
         settings.public_url.clone_from(&public_url);
         let api = Api::new(Arc::clone(&groups), settings, Arc::clone(&options.clock));
         let api = Arc::new(api.with_attended(attended(&options.organizations, &authenticator)));
         let reach: Arc<dyn Reach> = Arc::clone(&api) as Arc<dyn Reach>;
-        let (metrics, tracker, admin_tracker) = (Arc::new(Metrics::default()), TaskTracker::new(), TaskTracker::new());
         metrics.register(Box::new(stats::Stats(Arc::clone(&groups))));
-        let stop = CancellationToken::new();
-        let public = public(Public {
+        public_late.set(public(Public {
             tools: Arc::clone(&api),
             authenticator: Arc::clone(&authenticator),
             authorization_servers: options.auth.authorization_servers(),
             public_url: public_url.clone(),
-            guard: options.guard.clone(),
+            guard: options.guard,
             upload_bytes_max: options.settings.upload_bytes_max,
             metrics: Arc::clone(&metrics),
-            tracker: tracker.clone(),
-        });
-        let admin = admin(Admin {
+            tracker,
+        }));
+        admin_late.set(admin(Admin {
             reach: Arc::clone(&reach),
             authenticator,
             organizations: options.organizations,
@@ -106,27 +145,28 @@ impl Server {
             tools: tools().iter().map(|tool| tool.name).collect(),
             metrics: Arc::clone(&metrics),
             readiness: readiness(&groups),
-            guard: options.guard.for_admin(listeners.admin_ip()),
+            guard,
             public_url,
-            tracker: admin_tracker.clone(),
-        });
-        let (mcp_url, admin_url) = (listeners.mcp_url(), listeners.admin_url());
-        let limits = serve::Limits::default();
-        let mut tasks = Vec::new();
-        for (listener, router, tracker) in
-            [(listeners.public, public, tracker), (listeners.admin, admin, admin_tracker)]
-        {
-            let (metrics, stop) = (Arc::clone(&metrics), stop.clone().cancelled_owned());
-            tasks.push(tokio::spawn(serve::serve(listener, router, limits, metrics, tracker, stop)));
-        }
+            tracker: admin_tracker,
+        }));
         let leader = Arc::clone(&groups);
         let leads = move |group| leader.leads(group);
         let figures = outbox::Figures::default();
         metrics.register(Box::new(figures.clone()));
-        tasks.push(tokio::spawn(outbox::run(Arc::clone(&groups), options.destination, figures, leads, stop.clone())));
+        let outbox = outbox::run(Arc::clone(&groups), options.destination, figures, leads, stop.clone());
+        tasks.push(AbortOnDropHandle::new(tokio::spawn(outbox)));
         let timers = Timers::start(&groups, &options.clock);
-        Ok(Running { mcp_url, admin_url, reach, groups, timers, stop, tasks })
+        Ok(Running { mcp_url, admin_url, reach, groups: node, timers, stop, tasks })
     }
+}
+
+/// Opens the store in the data folder, or makes it there. It may have much to read again: listeners answer meanwhile.
+async fn open(data: &Path) -> Result<Arc<dyn Engine>, StartError> {
+    std::fs::create_dir_all(data).map_err(|e| StartError::Data(data.to_owned(), e))?;
+    let store = data.join(STORE);
+    let opened = tokio::task::spawn_blocking(move || Rocks::open(&store)).await;
+    let opened = opened.map_err(|e| OpenError::Damaged(format!("opening broke: {e}")))?;
+    Ok(Arc::new(opened.map_err(OpenError::from)?))
 }
 
 /// A declared list of groups says which there are; without one, those count whose people have been seen here.
@@ -157,8 +197,9 @@ impl Running {
         Ok(())
     }
 
-    /// Stops: no new connections, calls in flight finish, then the groups close.
+    /// Stops: others lead, no new connections, calls in flight finish, then the groups close.
     pub async fn stop(self) {
+        self.groups.groups.leave_leaders().await;
         self.stop.cancel();
         for task in self.tasks {
             if let Err(fault) = task.await {
@@ -166,6 +207,6 @@ impl Running {
             }
         }
         self.timers.stop();
-        self.groups.shutdown().await;
+        self.groups.groups.shutdown().await;
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::listen::Listeners;
+use super::member::Member;
 use crate::api::Settings;
 use crate::auth::config::AuthConfig;
 use crate::clock::Clock;
@@ -17,8 +18,10 @@ use crate::outbox::Destination;
 pub struct Options {
     /// Where it keeps its data.
     pub data: PathBuf,
-    /// How many shards a new cluster gets.
+    /// How many shards a node alone gets, at its first start.
     pub shards: u16,
+    /// The cluster it belongs to; `None` for a node alone.
+    pub member: Option<Member>,
     /// Where clients reach it.
     pub listen: SocketAddr,
     /// Where operators reach it.
