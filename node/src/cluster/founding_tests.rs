@@ -76,7 +76,8 @@ proptest! {
             }
         }
         prop_assert_eq!(clusters(&nodes).len(), 1);
-        prop_assert!(nodes.iter().all(|node| matches!(node.stage, Stage::Member { .. })));
+        let all = nodes.iter().all(|node| matches!(node.stage, Stage::Member { .. }));
+        prop_assert!(all);
     }
 }
 

@@ -140,6 +140,34 @@ macro_rules! files {
                 fixtures::play_all(&mcp::McpWorld::new("fixtures", Settings::default()));
             }
         }
+
+        /// The same with three nodes, each call at another one than the call before, in both eras of MCP.
+        #[cfg(all(feature = "http", feature = "rocks"))]
+        mod over_three_nodes {
+            use super::*;
+            $(#[test]
+            fn $test() {
+                let (settings, memory_only) = header($name);
+                match memory_only {
+                    Some(reason) => eprintln!("skipped: scenarios/{}.txt is for memory only: {reason}", $name),
+                    None => play(&mcp::McpWorld::of_nodes(3, $name, settings), $name),
+                }
+            })*
+
+            #[test]
+            fn races() {
+                let world = mcp::McpWorld::of_nodes(3, "races", Settings::default());
+                races::claims(&world);
+                races::decisions(&world);
+                races::twins(&world);
+                races::strangers(&world);
+            }
+
+            #[test]
+            fn fixtures_run_to_an_end() {
+                fixtures::play_all(&mcp::McpWorld::of_nodes(3, "fixtures", Settings::default()));
+            }
+        }
     };
 }
 

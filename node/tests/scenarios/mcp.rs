@@ -1,4 +1,4 @@
-//! The real world: the binary `quorate dev` over MCP, with a clock that stands.
+//! The real world: the binary `quorate dev` over MCP, with a clock that stands; one node, or several that are called by turns.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -23,8 +23,9 @@ const QUIET: Duration = Duration::from_secs(2);
 pub struct McpWorld {
     server: Child,
     folder: PathBuf,
-    mcp: String,
-    admin: String,
+    /// Addresses of each node.
+    mcp: Vec<String>,
+    admin: Vec<String>,
     tokens: BTreeMap<String, String>,
     http: reqwest::Client,
     runtime: Runtime,
@@ -35,7 +36,13 @@ pub struct McpWorld {
 impl McpWorld {
     /// Starts a server; `name` makes its folder.
     pub fn new(name: &str, settings: Settings) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scenarios-{name}-{}", std::process::id()));
+        Self::of_nodes(1, name, settings)
+    }
+
+    /// Starts so many nodes in one process. Each call goes to another one than the call before.
+    pub fn of_nodes(nodes: u16, name: &str, settings: Settings) -> Self {
+        let folder = format!("scenarios-{name}-{nodes}-{}", std::process::id());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -49,6 +56,8 @@ impl McpWorld {
                 "--test-clock",
                 "--shards",
                 &settings.shards.to_string(),
+                "--nodes",
+                &nodes.to_string(),
                 "--notify-url",
                 &notify,
             ])
@@ -64,8 +73,8 @@ impl McpWorld {
         let mut world = Self {
             server,
             folder,
-            mcp: String::new(),
-            admin: String::new(),
+            mcp: Vec::new(),
+            admin: Vec::new(),
             tokens: BTreeMap::new(),
             http,
             runtime,
@@ -90,11 +99,9 @@ impl McpWorld {
             if let Ok(said) = std::fs::read_to_string(self.data().join("dev.json"))
                 && let Ok(said) = parse(&said)
             {
-                list(&said, "mcp")[0].as_str().unwrap().clone_into(&mut self.mcp);
-                list(&said, "admin")[0].as_str().unwrap().trim_end_matches('/').clone_into(&mut self.admin);
-                let ready =
-                    self.runtime.block_on(async { self.http.get(format!("{}/readyz", self.admin)).send().await });
-                if ready.is_ok_and(|r| r.status().is_success()) {
+                let urls = |which| list(&said, which).iter().map(|url| url.as_str().unwrap().to_owned()).collect();
+                (self.mcp, self.admin) = (urls("mcp"), urls("admin"));
+                if self.admin.iter().all(|node| self.is_ready(node)) {
                     return;
                 }
             }
@@ -102,6 +109,17 @@ impl McpWorld {
             assert!(ended.is_none() && Instant::now() < until, "the server did not start: {ended:?}, {}", self.log());
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    fn is_ready(&self, node: &str) -> bool {
+        let asked = self.runtime.block_on(async { self.http.get(format!("{node}/readyz")).send().await });
+        asked.is_ok_and(|said| said.status().is_success())
+    }
+
+    /// The address of the node whose turn it is, and the number of the call.
+    fn turn<'a>(&self, nodes: &'a [String]) -> (&'a str, u64) {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        (&nodes[call as usize % nodes.len()], call)
     }
 
     fn log(&self) -> String {
@@ -130,7 +148,7 @@ impl McpWorld {
 
     /// One tool call, in the manner of one era of the protocol or the other by turns.
     pub fn post(&self, actor: &str, tool: &str, arguments: &str) -> Result<(u16, String), String> {
-        let id = self.calls.fetch_add(1, Ordering::Relaxed);
+        let (node, id) = self.turn(&self.mcp);
         let old = id.is_multiple_of(2);
         let version = if old { "2025-11-25" } else { "2026-07-28" };
         let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"scenarios","version":"1"}},"#;
@@ -140,7 +158,7 @@ impl McpWorld {
         );
         let mut request = self
             .http
-            .post(&self.mcp)
+            .post(node)
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream")
             .header("mcp-protocol-version", version)
@@ -164,7 +182,7 @@ impl McpWorld {
         let operator = if org == "A" { "olga" } else { "ben" };
         let request = self
             .http
-            .request(method, format!("{}{path}", self.admin))
+            .request(method, format!("{}{path}", self.turn(&self.admin).0))
             .bearer_auth(&self.tokens[operator])
             .header("content-type", if body.starts_with('{') { "application/json" } else { "text/markdown" })
             .body(body.to_owned());
