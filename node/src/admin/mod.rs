@@ -4,6 +4,7 @@
 //! caller's own.
 
 mod clock;
+mod cluster;
 mod document;
 mod drafts;
 mod error;
@@ -37,6 +38,7 @@ use crate::http::bearer::{self, Door};
 use crate::http::guard::{self, Guard};
 use crate::http::health::{Readiness, health};
 use crate::http::observe::{self, Metrics};
+pub use cluster::Cluster;
 pub use error::Fault;
 pub use model::*;
 pub use reach::Reach;
@@ -57,6 +59,8 @@ pub struct Admin {
     pub metrics: Arc<Metrics>,
     /// Whether the node is ready.
     pub readiness: Readiness,
+    /// How the cluster is.
+    pub cluster: Cluster,
     /// Hosts and origins.
     pub guard: Guard,
     /// Base address of the public listener, for the metadata of RFC 9728.
@@ -72,6 +76,7 @@ struct Office {
     organizations: BTreeMap<String, Organization>,
     profiles: Vec<&'static str>,
     tools: Vec<&'static str>,
+    cluster: Cluster,
 }
 
 /// The routes with their descriptions.
@@ -88,6 +93,7 @@ fn described() -> OpenApiRouter<Arc<Office>> {
         .routes(routes!(versions::retire))
         .routes(routes!(versions::restore))
         .routes(routes!(record::list))
+        .routes(routes!(cluster::status))
         .routes(routes!(clock::advance))
 }
 
@@ -108,9 +114,20 @@ async fn to_the_end(State(tracker): State<TaskTracker>, request: Request, next: 
 
 /// All routes of the administration listener: `/admin/v1/…`, `/livez`, `/readyz`, `/metrics`.
 pub fn admin(admin: Admin) -> Router {
-    let Admin { reach, authenticator, organizations, profiles, tools, metrics, readiness, guard, public_url, tracker } =
-        admin;
-    let office = Arc::new(Office { reach, authenticator: Arc::clone(&authenticator), organizations, profiles, tools });
+    let Admin {
+        reach,
+        authenticator,
+        organizations,
+        profiles,
+        tools,
+        metrics,
+        readiness,
+        cluster,
+        guard,
+        public_url,
+        tracker,
+    } = admin;
+    let office = Arc::new(Office { reach, authenticator: Arc::clone(&authenticator), organizations, profiles, tools, cluster });
     let door =
         Arc::new(Door { authenticator, metrics: Arc::clone(&metrics), public_url, authorization_servers: Vec::new() });
     let (routes, api) = described().split_for_parts();

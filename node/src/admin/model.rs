@@ -251,3 +251,63 @@ pub struct Standing {
     /// The agreed time (RFC 3339), with everything due at it done if that was asked for.
     pub now: String,
 }
+
+/// The cluster, as the node that was asked sees it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterStatus {
+    /// The number of the node that was asked.
+    pub asked: u64,
+    /// Each node.
+    pub nodes: Vec<NodeStatus>,
+    /// Each group.
+    pub groups: Vec<GroupStatus>,
+}
+
+/// A node.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeStatus {
+    /// Its number.
+    pub node: u64,
+    /// Where its peers reach it; absent for the node that was asked.
+    pub address: Option<String>,
+    /// `ready`, `not_ready` or `unreachable`.
+    pub state: String,
+    /// Why, when it is not ready.
+    pub reason: Option<String>,
+    /// How many groups it leads.
+    pub leads: usize,
+    /// How far its clock is ahead of that of the node that was asked, in milliseconds, where that is known.
+    pub clock_ahead_ms: Option<i64>,
+}
+
+/// A group.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupStatus {
+    /// `catalog`, or the shard's number.
+    pub group: String,
+    /// The node that leads it, when one does.
+    pub leader: Option<u64>,
+    /// The leader's term.
+    pub term: u64,
+    /// The nodes that vote.
+    pub voters: Vec<u64>,
+    /// Index of the last entry of the leader's log, or of the longest that is known.
+    pub last: u64,
+    /// Each replica that could be asked.
+    pub replicas: Vec<ReplicaStatus>,
+}
+
+/// A replica of a group.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplicaStatus {
+    /// Its node.
+    pub node: u64,
+    /// Index of its last applied entry.
+    pub applied: u64,
+    /// How many entries it is behind.
+    pub behind: u64,
+}

@@ -1,28 +1,68 @@
-//! The nodes of `quorate dev --nodes N`: a cluster in one process, over loopback.
+//! `quorate cluster`.
 
-use anyhow::Context;
-use tokio::net::TcpListener;
+use std::fmt::Write as _;
 
-use crate::cluster::found::Plan;
-use crate::peers::Security;
-use crate::server::Member;
+use clap::{Args, Subcommand};
 
-/// What each node is told; one node has no peers. Their ports are any free ones: a node is not its address.
-pub(super) async fn members(nodes: u16, shards: u16) -> anyhow::Result<Vec<Option<Member>>> {
-    if nodes == 1 {
-        return Ok(vec![None]);
+use super::client::Connection;
+use super::words::tell;
+use crate::admin::ClusterStatus;
+
+/// Look at the cluster, as a human operator.
+///
+///   quorate cluster status
+///   quorate cluster status --server http://quorate-0.example:8081 --token-file FILE --json
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Cluster {
+    #[command(flatten)]
+    connection: Connection,
+    #[command(subcommand)]
+    command: ClusterCommand,
+}
+
+#[derive(Subcommand)]
+enum ClusterCommand {
+    /// Nodes, leaders, how far replicas are behind, clocks; exit status 0 when every group has a leader
+    Status,
+}
+
+impl Cluster {
+    pub(super) async fn run(self) -> anyhow::Result<()> {
+        let client = self.connection.open()?;
+        match self.command {
+            ClusterCommand::Status => {
+                let status: ClusterStatus = client.get("/cluster").await?;
+                tell(self.connection.json, &status, |status| println!("{}", table(status)))?;
+                let leaderless = status.groups.iter().filter(|group| group.leader.is_none()).count();
+                anyhow::ensure!(leaderless == 0, "{leaderless} groups have no leader");
+                Ok(())
+            }
+        }
     }
-    let mut listeners = Vec::new();
-    for _ in 0..nodes {
-        let listener = TcpListener::bind("127.0.0.1:0").await.context("cannot listen for peers")?;
-        listeners.push((listener.local_addr()?.to_string(), listener));
+}
+
+fn table(status: &ClusterStatus) -> String {
+    let mut text = format!("{:<6} {:<12} {:>6} {:>9}  {}\n", "NODE", "STATE", "LEADS", "CLOCK", "ADDRESS");
+    for node in &status.nodes {
+        let clock = node.clock_ahead_ms.map_or("-".to_owned(), |ms| format!("{ms:+} ms"));
+        let address = node.address.as_deref().unwrap_or("(asked)");
+        let reason = node.reason.as_ref().map_or(String::new(), |reason| format!("  {reason}"));
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{:<6} {:<12} {:>6} {clock:>9}  {address}{reason}", node.node, node.state, node.leads);
     }
-    // Numbers are given in this order: node 1 is in node-1, as long as nobody mixes the folders.
-    listeners.sort_by(|a, b| a.0.cmp(&b.0));
-    let join: Vec<_> = listeners.iter().map(|(address, _)| address.clone()).collect();
-    let member = |(address, listener)| {
-        let plan = Plan { address, join: join.clone(), expect: nodes, shards };
-        Some(Member { listener, plan, security: Security::Plain })
-    };
-    Ok(listeners.into_iter().map(member).collect())
+    let _ = write!(text, "\n{:<8} {:>6} {:>6} {:>10}  {}", "GROUP", "LEADER", "TERM", "LAST", "BEHIND (node: entries)");
+    for group in &status.groups {
+        let leader = group.leader.map_or("none".to_owned(), |leader| leader.to_string());
+        let behind: Vec<_> = group.replicas.iter().map(|r| format!("{}: {}", r.node, r.behind)).collect();
+        let _ = write!(
+            text,
+            "\n{:<8} {leader:>6} {:>6} {:>10}  {}",
+            group.group,
+            group.term,
+            group.last,
+            behind.join(", ")
+        );
+    }
+    text
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use futures_util::future::try_join_all;
 
-use super::{cluster, devfile, examples, log, signal};
+use super::{devcluster, devfile, examples, log, signal};
 use crate::api::Settings;
 use crate::auth::dev::{DevIssuer, OPERATOR_GROUP};
 use crate::clock::Clock;
@@ -72,7 +72,7 @@ impl Dev {
         let issuer = DevIssuer::open(&self.data)?;
         let clock = Arc::new(if self.test_clock { Clock::test(Timestamp(0)) } else { Clock::system() });
         let mut nodes = Vec::new();
-        for (number, member) in (0..).zip(cluster::members(self.nodes, self.shards).await?) {
+        for (number, member) in (0..).zip(devcluster::members(self.nodes, self.shards).await?) {
             nodes.push(Server::start(self.options(number, member, &clock, &issuer)?));
         }
         let nodes = tokio::select! {

@@ -4,6 +4,7 @@ mod client;
 mod cluster;
 mod config;
 mod dev;
+mod devcluster;
 mod devfile;
 mod examples;
 mod log;
@@ -39,6 +40,7 @@ enum Command {
     Serve(serve::Serve),
     Token(token::Token),
     Process(process::Process),
+    Cluster(cluster::Cluster),
     Config(config::Config),
 }
 
@@ -49,6 +51,7 @@ pub fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::Token(token) => token.run(),
         Command::Process(process) => runtime().and_then(|runtime| runtime.block_on(process.run())),
+        Command::Cluster(cluster) => runtime().and_then(|runtime| runtime.block_on(cluster.run())),
         Command::Config(config) => config.run(),
     };
     match done {

@@ -14,6 +14,7 @@ use crate::auth::dev::{DevIdentity, DevIssuer, DevToken};
 ///   quorate token --agent screener
 ///   quorate token --human ada@example.com --groups finance,board
 ///   quorate token --human ops@example.com --operator --org other --ttl 30m
+///   quorate token --auth > auth.yaml
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Token {
@@ -45,14 +46,23 @@ struct Who {
     /// For a human with this e-mail address
     #[arg(long, value_name = "EMAIL")]
     human: Option<String>,
+    /// Not a token, but the settings (auth) of a server that takes these tokens: for trials of quorate serve
+    #[arg(long)]
+    auth: bool,
 }
 
 impl Token {
     pub(super) fn run(self) -> anyhow::Result<()> {
+        if self.who.auth {
+            std::fs::create_dir_all(&self.data)?;
+            let auth = serde_json::json!({ "auth": DevIssuer::open(&self.data)?.config() });
+            println!("{}", serde_json::to_string_pretty(&auth)?);
+            return Ok(());
+        }
         let who = match (self.who.agent, self.who.human) {
             (Some(id), _) => DevIdentity::Agent(id),
             (None, Some(email)) => DevIdentity::Human(email),
-            (None, None) => anyhow::bail!("give --agent or --human"),
+            (None, None) => anyhow::bail!("give --agent, --human or --auth"),
         };
         let token =
             DevToken { who, organization: self.org, groups: self.groups, operator: self.operator, ttl: self.ttl };

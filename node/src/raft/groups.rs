@@ -13,6 +13,7 @@ use openraft::async_runtime::watch::WatchReceiver as _;
 use quorate_proto::{Command, Entry, GroupId, Outcome, codec};
 use quorate_statemachine::shard::Definitions;
 use quorate_statemachine::store::Read;
+use serde::{Deserialize, Serialize};
 
 use super::group::Group;
 use super::message::{Attempt, Barrier, Request, Response};
@@ -44,13 +45,17 @@ pub struct RaftGroups {
     pub(super) stopping: AtomicBool,
 }
 
-/// What a group's replica here is about, for metrics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a group's replica on a node is about, for operators.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupStats {
     /// The group.
     pub group: GroupId,
     /// Whether this replica leads.
     pub leads: bool,
+    /// The leader it knows of.
+    pub leader: Option<u64>,
+    /// The voters it knows of.
+    pub voters: Vec<u64>,
     /// Its term.
     pub term: u64,
     /// Index of the last entry of its log.
@@ -102,6 +107,8 @@ impl RaftGroups {
             GroupStats {
                 group: group.id,
                 leads: metrics.current_leader == Some(self.node),
+                leader: metrics.current_leader,
+                voters: metrics.membership_config.membership().voter_ids().collect(),
                 term: metrics.current_term,
                 last: metrics.last_log_index.unwrap_or(0),
                 applied: index(metrics.last_applied),

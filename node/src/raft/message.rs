@@ -8,6 +8,7 @@ use openraft::raft::{
 use quorate_proto::{Command, Outcome};
 use serde::{Deserialize, Serialize};
 
+use super::status::NodeStats;
 use super::types::{LogId, SnapshotMeta, Types, Vote};
 
 /// A request to a peer.
@@ -40,6 +41,8 @@ pub(super) enum Request {
     Barrier,
     /// Say whether you would take the leadership now: a node that is about to stop would not.
     WouldLead,
+    /// Tell about all groups of your node.
+    Status,
 }
 
 /// A peer's response.
@@ -61,6 +64,8 @@ pub(super) enum Response {
     Barrier(Attempt<Barrier>),
     /// To `WouldLead`.
     WouldLead(bool),
+    /// To `Status`.
+    Status(NodeStats),
     /// The replica cannot answer.
     Failed(String),
 }

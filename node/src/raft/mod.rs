@@ -20,6 +20,7 @@ mod simulated;
 mod simulated_watch;
 mod snapshot;
 mod state;
+mod status;
 #[cfg(all(test, not(madsim)))]
 mod tests;
 mod types;
@@ -27,3 +28,4 @@ mod types;
 pub use groups::{GroupStats, RaftGroups};
 pub use open::{OpenError, Options, Store};
 pub use peer::{NoPeers, Transport, Unreached};
+pub use status::NodeStats;

@@ -69,6 +69,7 @@ impl RaftGroups {
             }
             Request::Propose(command) => Response::Proposed(self.propose_here(group, command).await),
             Request::Barrier => Response::Barrier(group.barrier(&self.clock).await),
+            Request::Status => Response::Status(self.status()),
             Request::WouldLead => Response::WouldLead(!self.stopping.load(Ordering::Relaxed) && group.runs()),
         }
     }

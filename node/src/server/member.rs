@@ -32,7 +32,7 @@ pub struct Member {
 /// The groups of a node, and its links when it has peers.
 pub(super) struct Groups {
     pub(super) groups: Arc<RaftGroups>,
-    pub(super) peers: Option<Links>,
+    pub(super) links: Option<Links>,
 }
 
 /// What keeps a node among its peers, until it is dropped.
@@ -48,7 +48,7 @@ pub(super) async fn alone(engine: Arc<dyn Engine>, shards: u16, clock: Arc<Clock
         return Err(StartError::Member);
     }
     let groups = RaftGroups::start(raft::Options::alone(shards, clock, engine)).await?;
-    Ok(Groups { groups, peers: None })
+    Ok(Groups { groups, links: None })
 }
 
 /// Finds the node's place in its cluster, and opens its groups there.
@@ -86,7 +86,7 @@ pub(super) async fn join(
     let spread = spread(Arc::clone(&groups));
     let find = find(door, plan, place, show, Arc::clone(&peers));
     let tasks = [AbortOnDropHandle::new(tokio::spawn(spread)), AbortOnDropHandle::new(tokio::spawn(find))];
-    Ok(Groups { groups, peers: Some(Links { peers, _listening: listening, _tasks: tasks }) })
+    Ok(Groups { groups, links: Some(Links { peers, _listening: listening, _tasks: tasks }) })
 }
 
 fn random() -> Result<[Instance; 2], StartError> {

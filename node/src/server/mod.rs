@@ -5,10 +5,12 @@ mod listen;
 mod member;
 mod options;
 mod stats;
+mod status;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use agentprocess::time::{Span, Timestamp};
 use tokio::sync::watch;
@@ -127,6 +129,9 @@ impl Server {
         let api = Arc::new(api.with_attended(attended(&options.organizations, &authenticator)));
         let reach: Arc<dyn Reach> = Arc::clone(&api) as Arc<dyn Reach>;
         metrics.register(Box::new(stats::Stats(Arc::clone(&groups))));
+        if let Some(links) = &node.links {
+            metrics.register(Box::new(stats::Links(Arc::clone(&links.peers))));
+        }
         public_late.set(public(Public {
             tools: Arc::clone(&api),
             authenticator: Arc::clone(&authenticator),
@@ -145,6 +150,7 @@ impl Server {
             tools: tools().iter().map(|tool| tool.name).collect(),
             metrics: Arc::clone(&metrics),
             readiness: readiness(&groups),
+            cluster: status::cluster(&groups, node.links.as_ref().map(|links| &links.peers)),
             guard,
             public_url,
             tracker: admin_tracker,
@@ -169,14 +175,17 @@ async fn open(data: &Path) -> Result<Arc<dyn Engine>, StartError> {
     Ok(Arc::new(opened.map_err(OpenError::from)?))
 }
 
-/// A declared list of groups says which there are; without one, those count whose people have been seen here.
+/// How long a node must have seen who signs in before it says that nobody of a group does.
+const SEEN_LONG_ENOUGH: Duration = Duration::from_hours(24);
+
+/// A declared list of groups says which there are; without one, those whose people have been seen here for some time.
 fn attended(organizations: &BTreeMap<String, Organization>, authenticator: &Arc<Authenticator>) -> Attended {
     let declared: BTreeMap<_, _> =
         organizations.iter().filter_map(|(name, o)| Some((name.clone(), o.groups.clone()?))).collect();
-    let authenticator = Arc::clone(authenticator);
+    let (authenticator, started) = (Arc::clone(authenticator), Instant::now());
     Box::new(move |org, group| match declared.get(org) {
         Some(groups) => groups.contains(group),
-        None => authenticator.has_seen(org, group),
+        None => started.elapsed() < SEEN_LONG_ENOUGH || authenticator.has_seen(org, group),
     })
 }
 

@@ -1,13 +1,14 @@
-//! Figures of the groups, gathered at each scrape.
+//! Figures of groups and links, gathered at each scrape.
 
 use std::sync::Arc;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use quorate_proto::GroupId;
 
+use crate::peers::{PeerStats, Peers};
 use crate::raft::{GroupStats, RaftGroups};
 
 /// A figure: its name, what it is, and where it stands in a group's figures.
@@ -19,6 +20,14 @@ const FIGURES: [Figure; 4] = [
     ("group_log_last", "Index of the last entry of the group's log", |stats| stats.last),
     ("group_log_applied", "Index of the last applied entry of the group's log", |stats| stats.applied),
 ];
+
+/// How a group is named towards operators.
+pub(super) fn group_name(group: GroupId) -> String {
+    match group {
+        GroupId::Catalog => "catalog".to_owned(),
+        GroupId::Shard(number) => number.to_string(),
+    }
+}
 
 /// The groups of this node.
 pub(super) struct Stats(pub(super) Arc<RaftGroups>);
@@ -35,14 +44,54 @@ impl Collector for Stats {
         for (name, help, figure) in FIGURES {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for stats in &all {
-                let group = match stats.group {
-                    GroupId::Catalog => "catalog".to_owned(),
-                    GroupId::Shard(number) => number.to_string(),
-                };
+                let group = group_name(stats.group);
                 let gauge = ConstGauge::new(i64::try_from(figure(stats)).unwrap_or(i64::MAX));
                 gauge.encode(family.encode_family(&[("group", group.as_str())])?)?;
             }
         }
         Ok(())
     }
+}
+
+/// What a figure of links is called, what it is, and where it stands in a link's figures.
+type LinkFigure = (&'static str, &'static str, fn(&PeerStats) -> u64);
+
+const LINK_FIGURES: [LinkFigure; 4] = [
+    ("peer_connected", "Whether this node is connected to the peer", |stats| u64::from(stats.disconnected.is_none())),
+    ("peer_connects", "How often this node connected to the peer since it started", |stats| stats.connects),
+    ("peer_sent_bytes", "Bytes of requests to the peer", |stats| stats.sent_bytes),
+    ("peer_waiting_bytes", "Bytes of requests that wait to be sent to the peer", |stats| {
+        u64::try_from(stats.waiting_bytes).unwrap_or(u64::MAX)
+    }),
+];
+
+/// The links of this node to its peers.
+pub(super) struct Links(pub(super) Arc<Peers>);
+
+impl std::fmt::Debug for Links {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Links")
+    }
+}
+
+impl Collector for Links {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
+        let all = self.0.stats().peers;
+        for (name, help, figure) in LINK_FIGURES {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for stats in &all {
+                gauge(&mut family, stats.peer, i64::try_from(figure(stats)).unwrap_or(i64::MAX))?;
+            }
+        }
+        let help = "How far the peer's clock is ahead of this node's, in milliseconds";
+        let mut family = encoder.encode_descriptor("peer_clock_ahead_ms", help, None, MetricType::Gauge)?;
+        for (peer, skew) in self.0.skews() {
+            gauge(&mut family, peer, skew.ahead_ms)?;
+        }
+        Ok(())
+    }
+}
+
+fn gauge(family: &mut MetricEncoder<'_>, peer: u64, figure: i64) -> Result<(), std::fmt::Error> {
+    ConstGauge::new(figure).encode(family.encode_family(&[("peer", peer.to_string().as_str())])?)
 }

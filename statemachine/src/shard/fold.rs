@@ -1,5 +1,7 @@
 //! The only place where a run changes.
 
+use std::borrow::Borrow;
+
 use agentprocess::time::Timestamp;
 use quorate_proto::RunId;
 
@@ -124,10 +126,15 @@ pub fn begin(run: RunId, at: Timestamp, started: &Started) -> Head {
     }
 }
 
-/// The run that a journal makes. Rows come in order from revision 1.
-pub fn fold_rows<'a>(run: RunId, rows: impl IntoIterator<Item = &'a JournalRow>) -> Result<Head, Fatal> {
+/// The run that a journal makes. Rows come in order from revision 1, one at a time: together they may be large.
+pub fn fold_rows<R: Borrow<JournalRow>>(
+    run: RunId,
+    rows: impl IntoIterator<Item = Result<R, Fatal>>,
+) -> Result<Head, Fatal> {
     let mut head: Option<Head> = None;
     for (revision, row) in (1..).zip(rows) {
+        let row = row?;
+        let row = row.borrow();
         for (index, event) in (0..).zip(&row.events) {
             if let Some(head) = &mut head {
                 fold(head, Pointer { revision, index }, row.at, event)?;

@@ -45,11 +45,15 @@ impl<'a> Journal<'a> {
         if let Some(row) = self.read.borrow().get(&revision) {
             return Ok(Arc::clone(row));
         }
-        let key = Key::Journal { run: self.run, revision }.encode();
-        let bytes = self.store.get(&key)?;
-        let bytes = bytes.ok_or_else(|| Fatal(format!("run {} has no journal row {revision}", self.run)))?;
-        let row = Arc::new(codec::decode::<JournalRow>(&bytes)?);
+        let row = Arc::new(self.stored(revision)?);
         self.read.borrow_mut().insert(revision, Arc::clone(&row));
         Ok(row)
+    }
+
+    /// A stored row, for one look at it: it is not kept for another.
+    pub(super) fn stored(&self, revision: u64) -> Result<JournalRow, Fatal> {
+        let bytes = self.store.get(&Key::Journal { run: self.run, revision }.encode())?;
+        let bytes = bytes.ok_or_else(|| Fatal(format!("run {} has no journal row {revision}", self.run)))?;
+        Ok(codec::decode(&bytes)?)
     }
 }

@@ -182,7 +182,6 @@ fn head_at<'a>(store: &'a dyn Read, seen: &Seen) -> Result<(Head, Journal<'a>), 
     if now.revision == seen.revision {
         return Ok((now, journal));
     }
-    let rows = (1..=seen.revision).map(|revision| journal.row(revision)).collect::<Result<Vec<_>, _>>()?;
-    let then = fold_rows(seen.run, rows.iter().map(AsRef::as_ref))?;
+    let then = fold_rows(seen.run, (1..=seen.revision).map(|revision| journal.stored(revision)))?;
     Ok((then, journal))
 }

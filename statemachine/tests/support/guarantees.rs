@@ -15,7 +15,7 @@ use quorate_statemachine::shard::journal::Journal;
 use quorate_statemachine::shard::keys::Key;
 use quorate_statemachine::shard::rows::{Definition, InstalledVersion};
 use quorate_statemachine::shard::{data, index};
-use quorate_statemachine::store::Memory;
+use quorate_statemachine::store::{Fatal, Memory};
 
 /// Every run with its journal and process.
 pub struct State {
@@ -71,7 +71,7 @@ pub fn read(store: &Memory) -> State {
 pub fn structure(store: &Memory, state: &State) {
     let mut expected = BTreeSet::new();
     for (head, rows, process) in &state.runs {
-        assert_eq!(&fold_rows(head.run, rows).unwrap(), head, "the head is what its journal makes");
+        assert_eq!(&fold_rows(head.run, rows.iter().map(Ok::<_, Fatal>)).unwrap(), head, "the head is what its journal makes");
         expected.extend(index::rows(head));
         let run_data = data::run_data(head, process, &Journal::new(store, head.run)).unwrap();
         let held: u64 = head.held.iter().map(|h| h.bytes).sum();

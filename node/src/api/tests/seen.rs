@@ -73,9 +73,9 @@ fn an_escalation_that_nobody_would_see_is_told() {
         let run = text(&started, "run.id");
         let claimed = world.ok("a1", "claim", &format!(r#"{{"runId":"{run}","stepId":"a","requestId":"c"}}"#));
         let call = format!(r#"{{"token":"{}","note":"stuck","requestId":"e"}}"#, text(&claimed, "token"));
-        let lines = warnings(|| drop(world.ok("a1", "escalate", &call)));
-        assert_eq!(lines.len(), told, "{lines:?}");
-        assert!(lines.iter().all(|line| line.contains("group=\"g_ops\"") && line.contains(&run)), "{lines:?}");
+        world.ok("a1", "escalate", &call);
+        // Told once, however often the call is made again.
+        world.ok("a1", "escalate", &call);
         let rows = (0..4)
             .map(GroupId::Shard)
             .flat_map(|shard| wait(world.groups.read(shard, |state, _| read::outbox(state, 0, 10).unwrap())).unwrap());

@@ -96,10 +96,43 @@ impl<G: Groups> Api<G> {
     }
 }
 
-/// Whether the shard has the version with this role map, or a later one, and the groups it is to have now.
+/// Whether the shard has the version with this role map, or a later one, and the groups it is to have now. Equal roles do not
+/// suffice: under an older number they would give way to a map between the two that comes late (ROLE-VERSIONS).
 fn same(has: &InstalledVersion, wanted: &InstallVersion) -> bool {
     has.hash == wanted.hash
-        && (has.mapping > wanted.mapping || has.roles == wanted.roles)
+        && has.mapping >= wanted.mapping
         && has.escalations == wanted.escalations
         && has.operators == wanted.operators
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn equal_roles_of_an_older_map_are_not_the_same() {
+        let source = "---\nname: p\ndescription: d\nsteps: [{ id: z, finish: ok }]\n---\n";
+        let document = agentprocess::Document::read(source.as_bytes()).unwrap();
+        let roles = BTreeMap::from([("reviewer".to_owned(), "g_a".to_owned())]);
+        let wanted = |mapping| InstallVersion {
+            org: "o".to_owned(),
+            version: 1,
+            hash: document.hash.clone(),
+            roles: roles.clone(),
+            mapping,
+            escalations: "g_ops".to_owned(),
+            operators: "g_ops".to_owned(),
+            process: document.process.clone(),
+            body: document.body.clone(),
+        };
+        let has = |mapping| {
+            let InstallVersion { hash, roles, mapping, escalations, operators, .. } = wanted(mapping);
+            InstalledVersion { hash, roles, mapping, escalations, operators }
+        };
+        // A at 1, B at 2, A again at 3: 3 must be installed, or B would take its place when it comes late.
+        assert!(!same(&has(1), &wanted(3)));
+        assert!(same(&has(3), &wanted(3)) && same(&has(3), &wanted(2)));
+    }
 }

@@ -20,24 +20,18 @@ impl<G: Groups> Api<G> {
     pub(in crate::api) async fn escalate(&self, caller: &Caller, a: &Arguments) -> Answer {
         let note = a.not_blank("note")?;
         let (group, token) = self.verify_token(caller, &a.need("token")?).await?;
-        let run = token.run;
-        let unseen = self.unattended(&caller.org, group, run).await?;
-        let action = Action::Escalate { token, note, attended: unseen.is_none() };
-        let answer = self.write(caller, "escalate", a, group, action).await;
-        if let (Ok(_), Some(decides)) = (&answer, unseen) {
-            tracing::warn!(org = caller.org, group = decides, %run, "escalated to a group that nobody is known to be in");
-        }
-        answer
+        let attended = self.attended(&caller.org, group, token.run).await?;
+        self.write(caller, "escalate", a, group, Action::Escalate { token, note, attended }).await
     }
 
-    /// The group that decides a run's escalations, when nobody is known to be in it (ESC-WHERE).
-    async fn unattended(&self, org: &str, group: GroupId, run: RunId) -> Result<Option<String>, Refusal> {
+    /// Whether anybody may be in the group that decides a run's escalations. When not, a notification tells the operators.
+    async fn attended(&self, org: &str, group: GroupId, run: RunId) -> Result<bool, Refusal> {
         let owner = org.to_owned();
         let read = self.read(group, move |state, _, _| {
             let Some(place) = read::run_place(state, &owner, run)? else { return Ok(None) };
             read::version(state, &owner, &place.process, place.version)
         });
         // A run that is not there is refused in its turn.
-        Ok(read.await?.map(|version| version.escalations).filter(|decides| !(self.attended)(org, decides)))
+        Ok(read.await?.is_none_or(|version| (self.attended)(org, &version.escalations)))
     }
 }

@@ -1,0 +1,71 @@
+//! How the cluster is, gathered from its nodes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quorate_proto::GroupId;
+
+use crate::admin::{Cluster, ClusterStatus, GroupStatus, NodeStatus, ReplicaStatus};
+use crate::peers::{PeerStats, Peers};
+use crate::raft::{GroupStats, NodeStats, RaftGroups};
+
+type Told = (u64, Result<NodeStats, String>);
+
+/// Asks all nodes at each call.
+pub(super) fn cluster(groups: &Arc<RaftGroups>, peers: Option<&Arc<Peers>>) -> Cluster {
+    let (groups, peers) = (Arc::clone(groups), peers.cloned());
+    Arc::new(move || {
+        let (groups, peers) = (Arc::clone(&groups), peers.clone());
+        Box::pin(async move { gathered(groups.node(), groups.statuses().await, peers.as_deref()) })
+    })
+}
+
+fn gathered(asked: u64, told: Vec<Told>, peers: Option<&Peers>) -> ClusterStatus {
+    let links: BTreeMap<_, _> = peers.map(Peers::stats).into_iter().flat_map(|stats| stats.peers).map(by_number).collect();
+    let skews = peers.map(Peers::skews).unwrap_or_default();
+    let mut replicas: BTreeMap<GroupId, Vec<(u64, GroupStats)>> = BTreeMap::new();
+    let mut nodes = Vec::new();
+    for (node, told) in told {
+        let (state, reason, groups) = match told {
+            Ok(NodeStats { not_ready: None, groups, .. }) => ("ready", None, groups),
+            Ok(NodeStats { not_ready, groups, .. }) => ("not_ready", not_ready, groups),
+            Err(why) => ("unreachable", Some(why), Vec::new()),
+        };
+        nodes.push(NodeStatus {
+            node,
+            address: links.get(&node).map(|link| link.address.clone()),
+            state: state.to_owned(),
+            reason,
+            leads: groups.iter().filter(|group| group.leads).count(),
+            clock_ahead_ms: skews.get(&node).map(|skew| skew.ahead_ms),
+        });
+        for stats in groups {
+            replicas.entry(stats.group).or_default().push((node, stats));
+        }
+    }
+    ClusterStatus { asked, nodes, groups: replicas.into_iter().map(|(group, replicas)| of_group(group, &replicas)).collect() }
+}
+
+fn by_number(link: PeerStats) -> (u64, PeerStats) {
+    (link.peer, link)
+}
+
+/// Of two that say they lead, the one of the later term does.
+fn of_group(group: GroupId, replicas: &[(u64, GroupStats)]) -> GroupStatus {
+    let leader = replicas.iter().filter(|(_, stats)| stats.leads).max_by_key(|(_, stats)| stats.term);
+    let furthest = leader.or_else(|| replicas.iter().max_by_key(|(_, stats)| (stats.term, stats.last)));
+    let (term, last, voters) = furthest.map_or((0, 0, Vec::new()), |(_, s)| (s.term, s.last, s.voters.clone()));
+    let replica = |(node, stats): &(u64, GroupStats)| ReplicaStatus {
+        node: *node,
+        applied: stats.applied,
+        behind: last.saturating_sub(stats.applied),
+    };
+    GroupStatus {
+        group: super::stats::group_name(group),
+        leader: leader.map(|(node, _)| *node),
+        term,
+        voters,
+        last,
+        replicas: replicas.iter().map(replica).collect(),
+    }
+}
