@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "support/binary.rs"]
+#[allow(dead_code, reason = "other tests use the rest of it")]
 mod binary;
 
 use std::net::TcpListener;
@@ -12,7 +13,7 @@ use binary::{Folder, Server, http, run, tool};
 use serde_json::{Value, json};
 
 /// How long nodes may take to become ready.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The nodes of one cluster, each with a folder of its own.
 struct Cluster {
@@ -110,7 +111,8 @@ async fn publish(cluster: &Cluster, number: usize, operator: &str) {
     let admin = cluster.url(number, 1);
     let (status, said) = http("POST", &format!("{admin}/admin/v1/drafts"), operator, REST).await;
     assert_eq!(status, 200, "{said}");
-    let (status, said) = http("POST", &format!("{admin}/admin/v1/processes/rest/publish"), operator, r#"{"roles":{}}"#).await;
+    let (status, said) =
+        http("POST", &format!("{admin}/admin/v1/processes/rest/publish"), operator, r#"{"roles":{}}"#).await;
     assert!(status < 300, "{status} {said}");
 }
 
@@ -137,7 +139,8 @@ async fn three_processes_found_a_cluster_once_and_survive_a_loss() {
     for number in 0..3 {
         cluster.ready(number).await;
     }
-    let (operator, agent) = (cluster.token(&["--human", "ops@example.com", "--operator"]), cluster.token(&["--agent", "a1"]));
+    let (operator, agent) =
+        (cluster.token(&["--human", "ops@example.com", "--operator"]), cluster.token(&["--agent", "a1"]));
     publish(&cluster, 1, &operator).await;
     let first = begin(&cluster, 0, &agent, "one").await;
     for number in 0..3 {
@@ -150,8 +153,8 @@ async fn three_processes_found_a_cluster_once_and_survive_a_loss() {
     cluster.kill(2);
     let second = begin(&cluster, 0, &agent, "two").await;
     let status = cluster.status(1, &operator).await;
-    let states: Vec<_> = status["nodes"].as_array().unwrap().iter().map(|n| n["state"].as_str().unwrap()).collect();
-    assert_eq!(states.iter().filter(|state| **state == "unreachable").count(), 1, "{status}");
+    let nodes: Vec<_> = status["nodes"].as_array().unwrap().iter().map(|n| n["state"].as_str().unwrap()).collect();
+    assert_eq!(nodes.iter().filter(|state| **state == "unreachable").count(), 1, "{status}");
     cluster.start(2);
     cluster.ready(2).await;
     assert_eq!(begin(&cluster, 2, &agent, "two").await, second);
@@ -182,7 +185,8 @@ async fn a_rolling_restart_fails_no_call() {
     for number in 0..3 {
         cluster.ready(number).await;
     }
-    let (operator, agent) = (cluster.token(&["--human", "ops@example.com", "--operator"]), cluster.token(&["--agent", "a1"]));
+    let (operator, agent) =
+        (cluster.token(&["--human", "ops@example.com", "--operator"]), cluster.token(&["--agent", "a1"]));
     publish(&cluster, 0, &operator).await;
     let mut calls = 0;
     for number in 0..3 {

@@ -127,7 +127,8 @@ pub fn admin(admin: Admin) -> Router {
         public_url,
         tracker,
     } = admin;
-    let office = Arc::new(Office { reach, authenticator: Arc::clone(&authenticator), organizations, profiles, tools, cluster });
+    let office =
+        Arc::new(Office { reach, authenticator: Arc::clone(&authenticator), organizations, profiles, tools, cluster });
     let door =
         Arc::new(Door { authenticator, metrics: Arc::clone(&metrics), public_url, authorization_servers: Vec::new() });
     let (routes, api) = described().split_for_parts();

@@ -11,7 +11,7 @@ use crate::admin::ClusterStatus;
 /// Look at the cluster, as a human operator.
 ///
 ///   quorate cluster status
-///   quorate cluster status --server http://quorate-0.example:8081 --token-file FILE --json
+///   quorate cluster status --server URL --token-file FILE --json
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Cluster {
@@ -43,7 +43,7 @@ impl Cluster {
 }
 
 fn table(status: &ClusterStatus) -> String {
-    let mut text = format!("{:<6} {:<12} {:>6} {:>9}  {}\n", "NODE", "STATE", "LEADS", "CLOCK", "ADDRESS");
+    let mut text = "NODE   STATE         LEADS     CLOCK  ADDRESS\n".to_owned();
     for node in &status.nodes {
         let clock = node.clock_ahead_ms.map_or("-".to_owned(), |ms| format!("{ms:+} ms"));
         let address = node.address.as_deref().unwrap_or("(asked)");
@@ -51,7 +51,7 @@ fn table(status: &ClusterStatus) -> String {
         // Writing into a string cannot fail.
         let _ = writeln!(text, "{:<6} {:<12} {:>6} {clock:>9}  {address}{reason}", node.node, node.state, node.leads);
     }
-    let _ = write!(text, "\n{:<8} {:>6} {:>6} {:>10}  {}", "GROUP", "LEADER", "TERM", "LAST", "BEHIND (node: entries)");
+    text.push_str("\nGROUP    LEADER   TERM       LAST  BEHIND (node: entries)");
     for group in &status.groups {
         let leader = group.leader.map_or("none".to_owned(), |leader| leader.to_string());
         let behind: Vec<_> = group.replicas.iter().map(|r| format!("{}: {}", r.node, r.behind)).collect();

@@ -14,7 +14,7 @@ use super::group::Group;
 use super::groups::RaftGroups;
 use super::message::{Request, Response};
 use super::peer::ask;
-use super::types::name;
+use super::types::{LogId, name};
 
 /// How far behind a voter may be that is made the leader, in entries.
 const BEHIND_MAX: u64 = 64;
@@ -77,7 +77,7 @@ fn follows(group: &Group, voter: u64) -> bool {
     let metrics = group.raft.metrics();
     let metrics = metrics.borrow_watched();
     let (Some(replication), Some(heard)) = (&metrics.replication, &metrics.heartbeat) else { return false };
-    let matched = replication.get(&voter).and_then(|log| log.as_ref()).map_or(0, |log| log.index());
+    let matched = replication.get(&voter).and_then(Option::as_ref).map_or(0, LogId::index);
     let behind = metrics.last_log_index.unwrap_or(0).saturating_sub(matched);
     let silent = heard.get(&voter).and_then(|at| at.as_ref()).map(|at| (**at).elapsed());
     behind <= BEHIND_MAX && silent.is_some_and(|silent| silent <= SILENT_MAX)

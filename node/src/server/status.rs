@@ -21,7 +21,8 @@ pub(super) fn cluster(groups: &Arc<RaftGroups>, peers: Option<&Arc<Peers>>) -> C
 }
 
 fn gathered(asked: u64, told: Vec<Told>, peers: Option<&Peers>) -> ClusterStatus {
-    let links: BTreeMap<_, _> = peers.map(Peers::stats).into_iter().flat_map(|stats| stats.peers).map(by_number).collect();
+    let links: BTreeMap<_, _> =
+        peers.map(Peers::stats).into_iter().flat_map(|stats| stats.peers).map(by_number).collect();
     let skews = peers.map(Peers::skews).unwrap_or_default();
     let mut replicas: BTreeMap<GroupId, Vec<(u64, GroupStats)>> = BTreeMap::new();
     let mut nodes = Vec::new();
@@ -43,7 +44,11 @@ fn gathered(asked: u64, told: Vec<Told>, peers: Option<&Peers>) -> ClusterStatus
             replicas.entry(stats.group).or_default().push((node, stats));
         }
     }
-    ClusterStatus { asked, nodes, groups: replicas.into_iter().map(|(group, replicas)| of_group(group, &replicas)).collect() }
+    ClusterStatus {
+        asked,
+        nodes,
+        groups: replicas.into_iter().map(|(group, replicas)| of_group(group, &replicas)).collect(),
+    }
 }
 
 fn by_number(link: PeerStats) -> (u64, PeerStats) {

@@ -119,7 +119,7 @@ impl McpWorld {
     /// The address of the node whose turn it is, and the number of the call.
     fn turn<'a>(&self, nodes: &'a [String]) -> (&'a str, u64) {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
-        (&nodes[call as usize % nodes.len()], call)
+        (&nodes[usize::try_from(call).unwrap() % nodes.len()], call)
     }
 
     fn log(&self) -> String {

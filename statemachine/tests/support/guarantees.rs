@@ -71,7 +71,11 @@ pub fn read(store: &Memory) -> State {
 pub fn structure(store: &Memory, state: &State) {
     let mut expected = BTreeSet::new();
     for (head, rows, process) in &state.runs {
-        assert_eq!(&fold_rows(head.run, rows.iter().map(Ok::<_, Fatal>)).unwrap(), head, "the head is what its journal makes");
+        assert_eq!(
+            &fold_rows(head.run, rows.iter().map(Ok::<_, Fatal>)).unwrap(),
+            head,
+            "the head is what its journal makes"
+        );
         expected.extend(index::rows(head));
         let run_data = data::run_data(head, process, &Journal::new(store, head.run)).unwrap();
         let held: u64 = head.held.iter().map(|h| h.bytes).sum();

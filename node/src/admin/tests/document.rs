@@ -13,6 +13,7 @@ async fn the_document_describes_every_route() {
     assert_eq!(document["security"], json!([{ "bearer": [] }]));
     let paths: Vec<_> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     let expected = [
+        "/admin/v1/cluster",
         "/admin/v1/drafts",
         "/admin/v1/drafts/{process}",
         "/admin/v1/processes",

@@ -122,7 +122,11 @@ impl<G: Groups> World<G> {
             metrics: Arc::new(Metrics::default()),
             readiness: Arc::new(|| Box::pin(std::future::ready(Vec::new()))),
             cluster: Arc::new(|| {
-                Box::pin(std::future::ready(crate::admin::ClusterStatus { asked: 1, nodes: Vec::new(), groups: Vec::new() }))
+                Box::pin(std::future::ready(crate::admin::ClusterStatus {
+                    asked: 1,
+                    nodes: Vec::new(),
+                    groups: Vec::new(),
+                }))
             }),
             guard: Guard::loopback(),
             public_url: "http://127.0.0.1:8080".to_owned(),
