@@ -25,7 +25,17 @@ pub trait Groups: Send + Sync + 'static {
         T: Send + 'static,
         F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static;
 
-    /// The same for a `read` that takes long, such as hashing a file: it runs where no other call waits for it.
+    /// Runs `read` on a consistent state that holds every write of the group that was proposed here and answered: cheaper than
+    /// `read`, for what a write's own answer shows. The time is that of the state.
+    fn read_answered<T, F>(&self, group: GroupId, read: F) -> impl Future<Output = Result<T, Unavailable>> + Send
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+    {
+        self.read(group, read)
+    }
+
+    /// The same as `read`, for one that takes long, such as hashing a file: it runs where no other call waits for it.
     fn read_long<T, F>(&self, group: GroupId, read: F) -> impl Future<Output = Result<T, Unavailable>> + Send
     where
         T: Send + 'static,

@@ -30,6 +30,17 @@ impl<G: Groups> Api<G> {
         read.map_err(|e| failed(&e))
     }
 
+    /// Runs `f` on a state that holds what `write` was just answered, and tells the time of that state.
+    pub(crate) async fn read_answered<T, F>(&self, group: GroupId, f: F) -> Result<(T, Timestamp), Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn Read, &Definitions) -> Result<T, Fatal> + Send + 'static,
+    {
+        let definitions = Arc::clone(&self.definitions);
+        let read = self.groups.read_answered(group, move |state, at| Ok((f(state, &definitions)?, at)));
+        read.await?.map_err(|e: Fatal| failed(&e))
+    }
+
     /// Runs `f`, which takes long, on a consistent state of `group`, where no other call waits for it.
     pub(crate) async fn read_long<T, F>(&self, group: GroupId, f: F) -> Result<T, Refusal>
     where

@@ -6,7 +6,8 @@ use agentprocess::json::{Object, Value};
 use quorate_proto::shard::{Action, Write};
 use quorate_proto::{Caller, Claim, Command, GroupId, Outcome, Refusal, Reply, Seen};
 use quorate_statemachine::coordinate::{Coordinator, Next};
-use quorate_statemachine::shard::read;
+use quorate_statemachine::shard::{Definitions, read};
+use quorate_statemachine::store::Read;
 
 use super::arguments::Arguments;
 use super::envelope::{Answer, retry};
@@ -83,17 +84,17 @@ impl<G: Groups> Api<G> {
     }
 
     async fn run_view(&self, org: &str, group: GroupId, seen: Seen) -> Answer {
-        let view = self.read(group, move |state, definitions, at| Ok((read::run_at(state, definitions, &seen)?, at)));
-        let (mut view, at) = view.await?;
+        let (mut view, at) =
+            self.read_answered(group, move |state, definitions| read::run_at(state, definitions, &seen)).await?;
         self.signer(&self.signing_key().await?, org, at).view(&mut view);
         Ok(view)
     }
 
     async fn claim_view(&self, org: &str, group: GroupId, seen: Seen, claim: Claim) -> Answer {
         let token = self.token(org, &claim).await?;
-        let view = self
-            .read(group, move |state, definitions, at| Ok((read::claim_view(state, definitions, &seen, &claim)?, at)));
-        let (mut view, at) = view.await?;
+        let view =
+            move |state: &dyn Read, definitions: &Definitions| read::claim_view(state, definitions, &seen, &claim);
+        let (mut view, at) = self.read_answered(group, view).await?;
         self.signer(&self.signing_key().await?, org, at).view(&mut view);
         let mut data = Object::new();
         data.set("token", token);

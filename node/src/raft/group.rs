@@ -1,7 +1,7 @@
 //! One replica of one group, asked as the leader it may or may not be.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentprocess::time::Timestamp;
 use openraft::ReadPolicy;
@@ -33,16 +33,18 @@ pub(super) struct Group {
     pub(super) log_bytes_max: u64,
     /// Where the state was when the log was last made shorter for its size.
     pub(super) trimmed: AtomicU64,
+    /// The last place in the log of what was proposed on this node and answered.
+    pub(super) answered: Mutex<Option<LogId>>,
 }
 
 impl Group {
-    /// Proposes here.
-    pub(super) async fn propose(&self, entry: Entry) -> Attempt<Outcome> {
+    /// Proposes here: the outcome, and the entry's place in the log.
+    pub(super) async fn propose(&self, entry: Entry) -> Attempt<(Outcome, LogId)> {
         match self.raft.client_write(Proposal(entry)).await {
             Ok(written) => {
                 self.trim().await;
                 let nothing = || Attempt::Unknown(format!("{} answered nothing", name(self.id)));
-                written.data.map_or_else(nothing, Attempt::Done)
+                written.data.map_or_else(nothing, |outcome| Attempt::Done((outcome, written.log_id)))
             }
             // Refused before it was appended.
             Err(RaftError::APIError(ClientWriteError::ForwardToLeader(to))) => Attempt::Again(to.leader_id),
@@ -91,6 +93,17 @@ impl Group {
                 return Err(self.stopped(&Fatal::Stopped));
             }
         }
+    }
+
+    /// Notes that what stands there was answered to a caller of this node.
+    pub(super) fn note_answered(&self, log: LogId) {
+        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        *answered = (*answered).max(Some(log));
+    }
+
+    /// The last place in the log of what was answered to callers of this node, since it started.
+    pub(super) fn last_answered(&self) -> Option<LogId> {
+        *self.answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A view of the state as it is here, and how far it is.

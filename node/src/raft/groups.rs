@@ -19,7 +19,7 @@ use super::group::Group;
 use super::message::{Attempt, Barrier, Request, Response};
 use super::peer::{Transport, ask};
 use super::rows::Rows;
-use super::types::{Runtime, name};
+use super::types::{LogId, Runtime, name};
 use crate::clock::Clock;
 use crate::engine::Engine;
 use crate::groups::{Groups, Unavailable};
@@ -103,7 +103,7 @@ impl RaftGroups {
         let stats = |group: &Group| {
             let metrics = group.raft.metrics();
             let metrics = metrics.borrow_watched();
-            let index = |log: Option<super::types::LogId>| log.map_or(0, |log| log.index());
+            let index = |log: Option<LogId>| log.map_or(0, |log| log.index());
             GroupStats {
                 group: group.id,
                 leads: metrics.current_leader == Some(self.node),
@@ -159,11 +159,11 @@ impl RaftGroups {
     }
 
     /// Proposes here. The one place where an entry is stamped.
-    pub(super) async fn propose_here(&self, group: &Group, command: Command) -> Attempt<Outcome> {
+    pub(super) async fn propose_here(&self, group: &Group, command: Command) -> Attempt<(Outcome, LogId)> {
         group.propose(Entry { at: self.clock.now(), origin: self.node, command }).await
     }
 
-    async fn propose_there(&self, group: &Group, peer: u64, command: Command) -> Attempt<Outcome> {
+    async fn propose_there(&self, group: &Group, peer: u64, command: Command) -> Attempt<(Outcome, LogId)> {
         let asked = ask(self.transport.as_ref(), peer, group.id, &Request::Propose(command));
         match unless_moved(group, peer, asked).await {
             Some(Ok(Response::Proposed(attempt))) => attempt,
@@ -258,7 +258,9 @@ impl Groups for RaftGroups {
         }
         let here = || self.propose_here(replica, command.clone());
         let there = |peer| self.propose_there(replica, peer, command.clone());
-        self.in_time(group, self.until_done(replica, here, there)).await
+        let (outcome, log) = self.in_time(group, self.until_done(replica, here, there)).await?;
+        replica.note_answered(log);
+        Ok(outcome)
     }
 
     async fn read<T, F>(&self, group: GroupId, read: F) -> Result<T, Unavailable>
@@ -267,6 +269,18 @@ impl Groups for RaftGroups {
         F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
     {
         let (rows, at) = self.present(group).await?;
+        Ok(read(&rows, at))
+    }
+
+    async fn read_answered<T, F>(&self, group: GroupId, read: F) -> Result<T, Unavailable>
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+    {
+        let replica = self.group(group)?;
+        let Some(log) = replica.last_answered() else { return self.read(group, read).await };
+        let rows = self.in_time(group, replica.view_from(self.engine.as_ref(), log)).await?;
+        let at = replica.clock(&rows).map_err(Unavailable)?;
         Ok(read(&rows, at))
     }
 

@@ -6,7 +6,6 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use openraft::Instant as _;
 use openraft::async_runtime::watch::WatchReceiver as _;
 use quorate_proto::GroupId;
 
@@ -79,7 +78,7 @@ fn follows(group: &Group, voter: u64) -> bool {
     let (Some(replication), Some(heard)) = (&metrics.replication, &metrics.heartbeat) else { return false };
     let matched = replication.get(&voter).and_then(Option::as_ref).map_or(0, LogId::index);
     let behind = metrics.last_log_index.unwrap_or(0).saturating_sub(matched);
-    let silent = heard.get(&voter).and_then(|at| at.as_ref()).map(|at| (**at).elapsed());
+    let silent = heard.get(&voter).and_then(|at| at.as_ref()).map(|at| openraft::Instant::elapsed(&**at));
     behind <= BEHIND_MAX && silent.is_some_and(|silent| silent <= SILENT_MAX)
 }
 

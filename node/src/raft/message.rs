@@ -58,8 +58,8 @@ pub(super) enum Response {
     Installed(SnapshotResponse<Types>),
     /// To `Transfer`.
     Transfer(TransferLeaderResponse<Types>),
-    /// To `Propose`.
-    Proposed(Attempt<Outcome>),
+    /// To `Propose`: the outcome, and the entry's place in the log.
+    Proposed(Attempt<(Outcome, LogId)>),
     /// To `Barrier`.
     Barrier(Attempt<Barrier>),
     /// To `WouldLead`.

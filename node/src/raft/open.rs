@@ -205,7 +205,8 @@ async fn open_group(options: &Options, machine: &Machine, id: GroupId) -> Result
     let raft = Raft::new(options.node, Arc::new(config), peers, log, state.clone()).await;
     let raft = raft.map_err(|e| bad(e.to_string()))?;
     let (staging, trimmed, log_bytes_max) = (Mutex::new(None), AtomicU64::new(0), options.log_bytes_max);
-    Ok(Group { id, raft, watch, state, staging, log_bytes_max, trimmed })
+    let answered = Mutex::new(None);
+    Ok(Group { id, raft, watch, state, staging, log_bytes_max, trimmed, answered })
 }
 
 /// Founds a group that never was: its members go into its log. All members may do it, with the same entry.
