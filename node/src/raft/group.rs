@@ -13,6 +13,7 @@ use quorate_statemachine::shard::read as shard;
 use quorate_statemachine::store::Read;
 
 use super::message::{Attempt, Barrier};
+use super::rounds::Rounds;
 use super::rows::Rows;
 use super::snapshot::Staging;
 use super::state::{State, Watch};
@@ -35,6 +36,8 @@ pub(super) struct Group {
     pub(super) trimmed: AtomicU64,
     /// The last place in the log of what was proposed on this node and answered.
     pub(super) answered: Mutex<Option<LogId>>,
+    /// The barriers of reads on this node.
+    pub(super) rounds: Rounds<Barrier>,
 }
 
 impl Group {

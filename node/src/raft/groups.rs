@@ -216,7 +216,8 @@ impl RaftGroups {
         let replica = self.group(group)?;
         let rows = async {
             let here = || replica.barrier(&self.clock);
-            let barrier = self.until_done(replica, here, |peer| self.barrier_there(replica, peer)).await?;
+            let confirm = || self.until_done(replica, here, |peer| self.barrier_there(replica, peer));
+            let barrier = replica.rounds.join(confirm).await?;
             let rows = replica.view_from(self.engine.as_ref(), barrier.log).await?;
             let at = barrier.at.max(replica.clock(&rows)?);
             Ok((rows, at))

@@ -12,6 +12,7 @@ mod log;
 mod message;
 mod open;
 mod peer;
+mod rounds;
 mod rows;
 mod serve;
 #[cfg(madsim)]

@@ -16,6 +16,7 @@ use super::group::Group;
 use super::groups::RaftGroups;
 use super::log::Log;
 use super::peer::{Peers, Transport};
+use super::rounds::Rounds;
 use super::state::{State, Watch};
 use super::types::{Raft, name};
 use crate::clock::Clock;
@@ -205,8 +206,8 @@ async fn open_group(options: &Options, machine: &Machine, id: GroupId) -> Result
     let raft = Raft::new(options.node, Arc::new(config), peers, log, state.clone()).await;
     let raft = raft.map_err(|e| bad(e.to_string()))?;
     let (staging, trimmed, log_bytes_max) = (Mutex::new(None), AtomicU64::new(0), options.log_bytes_max);
-    let answered = Mutex::new(None);
-    Ok(Group { id, raft, watch, state, staging, log_bytes_max, trimmed, answered })
+    let (answered, rounds) = (Mutex::new(None), Rounds::default());
+    Ok(Group { id, raft, watch, state, staging, log_bytes_max, trimmed, answered, rounds })
 }
 
 /// Founds a group that never was: its members go into its log. All members may do it, with the same entry.
