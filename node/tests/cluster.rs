@@ -1,4 +1,4 @@
-//! Nodes of a cluster as processes of their own: they found it in any start order, once; survive a loss; are restarted.
+//! Nodes of a cluster as processes of their own: they found it in any start order, once; survive a loss; are replaced.
 #![cfg(all(feature = "http", feature = "rocks"))]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -98,6 +98,39 @@ impl Cluster {
         tool(&dev, token, name, arguments).await
     }
 
+    /// Gives a node a token that lets it in.
+    async fn let_in(&self, number: usize, operator: &str) {
+        let url = format!("{}/admin/v1/cluster/join-tokens", self.url(0, 1));
+        let (status, said) = http("POST", &url, operator, r#"{"ttl":"5m"}"#).await;
+        assert_eq!(status, 200, "{said}");
+        let file = self.folder.file("join-token", said["token"].as_str().unwrap());
+        let place = self.folder.0.join(format!("node-{number}.yaml"));
+        let mut settings: Value = serde_json::from_str(&std::fs::read_to_string(&place).unwrap()).unwrap();
+        settings["cluster"]["join_token_file"] = json!(file);
+        std::fs::write(place, settings.to_string()).unwrap();
+    }
+
+    /// The numbers of the nodes in a state, as one node tells.
+    async fn numbers(&self, number: usize, operator: &str, state: &str) -> Vec<u64> {
+        let said = self.status(number, operator).await;
+        let nodes = said["nodes"].as_array().unwrap().iter().filter(|node| node["state"] == state);
+        nodes.map(|node| node["node"].as_u64().unwrap()).collect()
+    }
+
+    /// Waits until these nodes vote in every group, and nobody else.
+    async fn members(&self, number: usize, operator: &str, nodes: &[u64]) {
+        let begun = Instant::now();
+        loop {
+            let said = self.status(number, operator).await;
+            let there = |group: &Value| group["voters"] == json!(nodes) && group["learners"] == json!([]);
+            if said["groups"].as_array().unwrap().iter().all(there) {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{said}: {}", self.told(number));
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
     async fn status(&self, number: usize, operator: &str) -> Value {
         let (status, said) = http("GET", &format!("{}/admin/v1/cluster", self.url(number, 1)), operator, "").await;
         assert_eq!(status, 200, "{said}");
@@ -124,7 +157,7 @@ async fn begin(cluster: &Cluster, number: usize, token: &str, request: &str) -> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_processes_found_a_cluster_once_and_survive_a_loss() {
+async fn three_processes_found_a_cluster_once_and_one_that_is_lost_is_replaced() {
     let mut cluster = Cluster::new(3);
     // The last one first, and one later than the others: they wait, and say so.
     cluster.start(2);
@@ -167,10 +200,29 @@ async fn three_processes_found_a_cluster_once_and_survive_a_loss() {
     assert_eq!(wiped.end(), Some(1));
     assert!(wiped.told().contains("A lost folder is never founded anew"), "{}", wiped.told());
 
-    for number in 0..2 {
-        let run = cluster.tool(number, &agent, "get_run", json!({ "runId": second })).await;
-        assert_eq!(run["data"]["run"]["id"], json!(second), "{run}");
+    // With a token it joins as another node, and takes the place of the one that is lost.
+    let lost = cluster.numbers(0, &operator, "unreachable").await;
+    let [lost] = lost.as_slice() else { panic!("{lost:?}") };
+    cluster.let_in(2, &operator).await;
+    cluster.start(2);
+    let (status, said) =
+        http("DELETE", &format!("{}/admin/v1/cluster/nodes/{lost}", cluster.url(1, 1)), &operator, "").await;
+    assert_eq!(status, 200, "{said}");
+    cluster.members(0, &operator, &[1, 2, 3, 4].into_iter().filter(|node| node != lost).collect::<Vec<_>>()).await;
+    cluster.ready(2).await;
+    assert_eq!(begin(&cluster, 2, &agent, "two").await, second);
+
+    // It counts: without one of the others, it and the last one go on.
+    cluster.kill(0);
+    let third = begin(&cluster, 2, &agent, "three").await;
+    for number in 1..3 {
+        for run in [&first, &second, &third] {
+            let said = cluster.tool(number, &agent, "get_run", json!({ "runId": run })).await;
+            assert_eq!(said["data"]["run"]["id"], json!(run), "{said}");
+        }
     }
+    cluster.start(0);
+    cluster.ready(0).await;
     cluster.stop(0);
     cluster.stop(1);
 }

@@ -54,6 +54,38 @@ pub enum CatalogCommand {
         /// Identity id of who retires.
         by: String,
     },
+    /// Changes which nodes the cluster has.
+    Node(NodeCommand),
+}
+
+/// A command about the cluster's nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NodeCommand {
+    /// Notes the founders, by number. Of no effect once there are nodes: each founder may say it.
+    Found(BTreeMap<u64, Node>),
+    /// Takes a new node in, under the next number. A disk that is in gets the number it has.
+    Join(Node),
+    /// Notes that a node is reached elsewhere now.
+    Move {
+        /// Its number.
+        node: u64,
+        /// Where.
+        address: String,
+    },
+    /// Takes a node out, for good: its number is never given again.
+    Remove {
+        /// Its number.
+        node: u64,
+    },
+}
+
+/// A node of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Node {
+    /// Where peers reach it: host and port.
+    pub address: String,
+    /// Names the life of its disk: random, chosen when the disk is first used.
+    pub instance: [u8; 16],
 }
 
 /// A draft: a valid document waiting to be published.
@@ -94,4 +126,9 @@ pub enum CatalogReply {
     Mapped,
     /// Retired or brought back.
     Retired,
+    /// The node has this number, or had it.
+    Node {
+        /// Its number; 0 for all founders.
+        node: u64,
+    },
 }

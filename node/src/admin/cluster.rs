@@ -1,14 +1,18 @@
-//! What the cluster is like: nodes, leaders, how far replicas are behind.
+//! What the cluster is like, and which nodes it has.
 
 use std::sync::Arc;
 
+use agentprocess::time::Span;
 use axum::Json;
 use axum::extract::State;
 use futures_util::future::BoxFuture;
+use quorate_proto::Code;
+use quorate_proto::catalog::{CatalogCommand, NodeCommand};
 
 use super::Office;
-use super::extract::Operator;
-use super::model::{ClusterStatus, ErrorBody};
+use super::error::Fault;
+use super::extract::{At, Body, Operator};
+use super::model::{ClusterStatus, ErrorBody, JoinToken, JoinTokenRequest, Removed};
 
 /// Asks the nodes how they are.
 pub type Cluster = Arc<dyn Fn() -> BoxFuture<'static, ClusterStatus> + Send + Sync>;
@@ -20,4 +24,47 @@ pub type Cluster = Arc<dyn Fn() -> BoxFuture<'static, ClusterStatus> + Send + Sy
 )]
 pub(super) async fn status(State(office): State<Arc<Office>>, Operator(_): Operator) -> Json<ClusterStatus> {
     Json((office.cluster)().await)
+}
+
+/// How long a join token is good for, unless the call says otherwise, and at most.
+const JOIN_TTL: Span = Span(3_600_000);
+const JOIN_TTL_MAX: Span = Span(30 * 24 * 3_600_000);
+
+/// Makes a token that lets new nodes into the cluster until it ends.
+#[utoipa::path(
+    post, path = "/admin/v1/cluster/join-tokens", tag = "cluster", request_body = JoinTokenRequest,
+    responses((status = 200, body = JoinToken), (status = 422, body = ErrorBody), (status = 403, body = ErrorBody))
+)]
+pub(super) async fn join_token(
+    State(office): State<Arc<Office>>,
+    Operator(_): Operator,
+    Body(request): Body<JoinTokenRequest>,
+) -> Result<Json<JoinToken>, Fault> {
+    let ttl =
+        request.ttl.as_deref().map_or(Some(JOIN_TTL), Span::parse).filter(|ttl| ttl.0 > 0 && *ttl <= JOIN_TTL_MAX);
+    let ttl =
+        ttl.ok_or_else(|| Fault::new(Code::Invalid, "ttl: write digits and m, h or d, such as 2h; at most 30d"))?;
+    let (token, ends) = office.reach.join_token(ttl).await?;
+    Ok(Json(JoinToken { token, expires_at: ends.to_string() }))
+}
+
+/// Takes a node out of the cluster, for good: its replicas go from all groups, one after another, and its folder cannot come back.
+#[utoipa::path(
+    delete, path = "/admin/v1/cluster/nodes/{node}", tag = "cluster",
+    params(("node" = u64, Path, description = "Its number")),
+    responses(
+        (status = 200, body = Removed),
+        (status = 404, body = ErrorBody),
+        (status = 409, body = ErrorBody, description = "It was removed before, or is the last"),
+        (status = 403, body = ErrorBody),
+    )
+)]
+pub(super) async fn remove(
+    State(office): State<Arc<Office>>,
+    Operator(caller): Operator,
+    At(node): At<u64>,
+) -> Result<Json<Removed>, Fault> {
+    office.reach.change(CatalogCommand::Node(NodeCommand::Remove { node })).await?;
+    tracing::warn!(node, by = caller.id, org = caller.org, "a node is removed from the cluster");
+    Ok(Json(Removed { node }))
 }

@@ -32,7 +32,7 @@ pub(super) fn finish(mut routes: OpenApi) -> OpenApi {
         .security(Some([SecurityRequirement::new("bearer", Vec::<String>::new())]))
         .build();
     for item in routes.paths.paths.values_mut() {
-        for operation in [&mut item.get, &mut item.put, &mut item.post].into_iter().flatten() {
+        for operation in [&mut item.get, &mut item.put, &mut item.post, &mut item.delete].into_iter().flatten() {
             for (status, when, schema) in EVERYWHERE {
                 let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(schema))).build();
                 let response = ResponseBuilder::new().description(when).content("application/json", content).build();

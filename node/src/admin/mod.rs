@@ -94,6 +94,8 @@ fn described() -> OpenApiRouter<Arc<Office>> {
         .routes(routes!(versions::restore))
         .routes(routes!(record::list))
         .routes(routes!(cluster::status))
+        .routes(routes!(cluster::join_token))
+        .routes(routes!(cluster::remove))
         .routes(routes!(clock::advance))
 }
 

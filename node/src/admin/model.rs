@@ -294,6 +294,8 @@ pub struct GroupStatus {
     pub term: u64,
     /// The nodes that vote.
     pub voters: Vec<u64>,
+    /// The nodes that follow without a vote.
+    pub learners: Vec<u64>,
     /// Index of the last entry of the leader's log, or of the longest that is known.
     pub last: u64,
     /// Each replica that could be asked.
@@ -310,4 +312,30 @@ pub struct ReplicaStatus {
     pub applied: u64,
     /// How many entries it is behind.
     pub behind: u64,
+}
+
+/// What a join token shall be.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JoinTokenRequest {
+    /// How long it is good for: digits and m, h or d. 1h by default, 30d at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<String>,
+}
+
+/// A token that lets new nodes into the cluster.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JoinToken {
+    /// The token.
+    pub token: String,
+    /// When it ends.
+    pub expires_at: String,
+}
+
+/// A node that was taken out.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Removed {
+    /// Its number.
+    pub node: u64,
 }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentprocess::time::Timestamp;
+use agentprocess::time::{Span, Timestamp};
 use quorate_proto::catalog::{CatalogCommand, CatalogReply};
 use quorate_proto::{Command, GroupId, Refusal, Reply};
 use quorate_statemachine::store::{Fatal, Read};
@@ -33,6 +33,8 @@ pub trait Reach: Send + Sync {
     fn look(&self, group: GroupId, job: Job) -> Boxed<'_, Result<(), Unavailable>>;
     /// Fires everything that is due, until nothing is.
     fn settle(&self) -> Boxed<'_, Result<(), Unavailable>>;
+    /// A token that lets a new node into the cluster for so long, and when it ends.
+    fn join_token(&self, ttl: Span) -> Boxed<'_, Result<(String, Timestamp), Refusal>>;
     /// Gives a version's present role map to every shard that has it.
     fn spread_roles<'a>(&'a self, org: &'a str, process: &'a str, version: u32) -> Boxed<'a, Result<(), Refusal>>;
 }
@@ -56,6 +58,10 @@ impl<G: Groups> Reach for Api<G> {
 
     fn settle(&self) -> Boxed<'_, Result<(), Unavailable>> {
         Box::pin(timers::settle(&**self.groups()))
+    }
+
+    fn join_token(&self, ttl: Span) -> Boxed<'_, Result<(String, Timestamp), Refusal>> {
+        Box::pin(Api::join_token(self, ttl))
     }
 
     fn spread_roles<'a>(&'a self, org: &'a str, process: &'a str, version: u32) -> Boxed<'a, Result<(), Refusal>> {

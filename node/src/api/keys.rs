@@ -24,6 +24,8 @@ pub(crate) enum Use {
     Url,
     /// Ids of uploads.
     Upload,
+    /// Tokens that let a new node into the cluster.
+    Join,
 }
 
 impl Use {
@@ -33,6 +35,7 @@ impl Use {
             Self::Cursor => "quorate cursor 1",
             Self::Url => "quorate url 1",
             Self::Upload => "quorate upload 1",
+            Self::Join => "quorate join 1",
         }
     }
 }

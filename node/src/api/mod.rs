@@ -10,6 +10,7 @@ mod entropy;
 pub mod envelope;
 mod facts;
 mod file;
+mod join;
 mod keys;
 mod read;
 mod route;

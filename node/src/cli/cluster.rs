@@ -3,15 +3,18 @@
 use std::fmt::Write as _;
 
 use clap::{Args, Subcommand};
+use reqwest::Method;
 
 use super::client::Connection;
 use super::words::tell;
-use crate::admin::ClusterStatus;
+use crate::admin::{ClusterStatus, JoinToken, JoinTokenRequest, Removed};
 
-/// Look at the cluster, as a human operator.
+/// Look at the cluster and change its nodes, as a human operator.
 ///
 ///   quorate cluster status
 ///   quorate cluster status --server URL --token-file FILE --json
+///   quorate cluster join-token --ttl 2h
+///   quorate cluster remove 3
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Cluster {
@@ -25,6 +28,17 @@ pub(super) struct Cluster {
 enum ClusterCommand {
     /// Nodes, leaders, how far replicas are behind, clocks; exit status 0 when every group has a leader
     Status,
+    /// Make a token that lets new nodes in: put it into the file that their settings name as join token
+    JoinToken {
+        /// How long it is good for: digits and m, h or d; 30d at most
+        #[arg(long, value_name = "SPAN", default_value = "1h")]
+        ttl: String,
+    },
+    /// Take a node out, for good: it leaves all groups, one after another, and its folder cannot come back
+    Remove {
+        /// Its number
+        node: u64,
+    },
 }
 
 impl Cluster {
@@ -37,6 +51,18 @@ impl Cluster {
                 let leaderless = status.groups.iter().filter(|group| group.leader.is_none()).count();
                 anyhow::ensure!(leaderless == 0, "{leaderless} groups have no leader");
                 Ok(())
+            }
+            ClusterCommand::JoinToken { ttl } => {
+                let request = serde_json::to_string(&JoinTokenRequest { ttl: Some(ttl) })?;
+                let token: JoinToken = client.send(Method::POST, "/cluster/join-tokens", request).await?;
+                tell(self.connection.json, &token, |token| println!("{}", token.token))
+            }
+            ClusterCommand::Remove { node } => {
+                let path = format!("/cluster/nodes/{node}");
+                let removed: Removed = client.send(Method::DELETE, &path, String::new()).await?;
+                tell(self.connection.json, &removed, |removed| {
+                    println!("Node {} leaves the groups; see quorate cluster status. Then stop it.", removed.node);
+                })
             }
         }
     }
@@ -51,10 +77,17 @@ fn table(status: &ClusterStatus) -> String {
         // Writing into a string cannot fail.
         let _ = writeln!(text, "{:<6} {:<12} {:>6} {clock:>9}  {address}{reason}", node.node, node.state, node.leads);
     }
-    text.push_str("\nGROUP    LEADER   TERM       LAST  BEHIND (node: entries)");
+    text.push_str("\nGROUP    LEADER   TERM       LAST  BEHIND (node: entries; * without a vote)");
     for group in &status.groups {
         let leader = group.leader.map_or("none".to_owned(), |leader| leader.to_string());
-        let behind: Vec<_> = group.replicas.iter().map(|r| format!("{}: {}", r.node, r.behind)).collect();
+        let behind: Vec<_> = group
+            .replicas
+            .iter()
+            .map(|r| {
+                let mark = if group.voters.contains(&r.node) { "" } else { "*" };
+                format!("{}{mark}: {}", r.node, r.behind)
+            })
+            .collect();
         let _ = write!(
             text,
             "\n{:<8} {leader:>6} {:>6} {:>10}  {}",

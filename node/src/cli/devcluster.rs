@@ -21,7 +21,7 @@ pub(super) async fn members(nodes: u16, shards: u16) -> anyhow::Result<Vec<Optio
     listeners.sort_by(|a, b| a.0.cmp(&b.0));
     let join: Vec<_> = listeners.iter().map(|(address, _)| address.clone()).collect();
     let member = |(address, listener)| {
-        let plan = Plan { address, join: join.clone(), expect: nodes, shards };
+        let plan = Plan { address, join: join.clone(), expect: nodes, shards, join_token: None };
         Some(Member { listener, plan, security: Security::Plain })
     };
     Ok(listeners.into_iter().map(member).collect())

@@ -59,8 +59,10 @@ async fn member(cluster: Option<&Cluster>, shards: u16) -> anyhow::Result<Option
     };
     // Settings without either are refused before.
     let security = cluster.tls.as_ref().map_or(Security::Plain, |tls| Security::Tls(files(tls)));
-    let plan =
-        Plan { address: cluster.address(), join: cluster.join.clone(), expect: cluster.bootstrap_expect, shards };
+    let join_token = cluster.join_token_file.as_ref().map(std::fs::read_to_string).transpose();
+    let join_token = join_token.context("cluster.join_token_file")?.map(|token| token.trim().to_owned());
+    let (address, join) = (cluster.address(), cluster.join.clone());
+    let plan = Plan { address, join, expect: cluster.bootstrap_expect, shards, join_token };
     Ok(Some(Member { listener, plan, security }))
 }
 

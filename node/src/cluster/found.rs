@@ -26,6 +26,8 @@ pub struct Plan {
     pub expect: u16,
     /// How many shards a new cluster gets.
     pub shards: u16,
+    /// What lets this node into a cluster that is there already.
+    pub join_token: Option<String>,
 }
 
 /// A node's place in its cluster, as its disk keeps it.
@@ -37,14 +39,33 @@ pub struct Place {
     pub node: u64,
     /// How many shards the cluster has.
     pub shards: u16,
-    /// Where its founders were reached, by number.
-    pub founders: BTreeMap<u64, String>,
+    /// Whether it was among the founders; else it joined.
+    pub founded: bool,
+    /// The nodes of the cluster when it came, by number.
+    pub nodes: BTreeMap<u64, Member>,
 }
 
 /// Asks whoever listens at an address what it is; `None` when nobody answers.
 pub trait Ask: Send + Sync {
     /// Asks once, bounded in time.
     fn candidate<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Option<Candidate>>;
+
+    /// Asks the member at an address to take this node in.
+    fn join<'a>(
+        &'a self,
+        address: &'a str,
+        token: &'a str,
+        node: &'a Member,
+    ) -> BoxFuture<'a, Result<Place, JoinError>>;
+}
+
+/// A node is not taken in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JoinError {
+    /// It may not; asking again does not help.
+    Refused(String),
+    /// Nobody knows: ask again.
+    Later(String),
 }
 
 /// Why a node does not get a place.
@@ -150,6 +171,14 @@ pub async fn place(
             Step::Accept(proposal) => kept.accepted = Some(proposal),
             Step::Found(proposal) => kept.place = Some(found(proposal, &me.member.instance)?),
             Step::Stop(why) => return Err(FoundError::Stop(why)),
+            Step::Join { at } => match join(ask, plan, &at, &me.member).await? {
+                Ok(place) => kept.place = Some(place),
+                Err(why) => {
+                    show.wait(why);
+                    tokio::time::sleep(LOOK_EVERY).await;
+                    continue;
+                }
+            },
             Step::Wait(why) => {
                 show.wait(why);
                 tokio::time::sleep(LOOK_EVERY).await;
@@ -164,8 +193,27 @@ fn found(proposal: Proposal, instance: &Instance) -> Result<Place, FoundError> {
     let node = proposal.number(instance);
     let node = node.ok_or_else(|| FoundError::Damaged("it accepted a cluster without itself".to_owned()))?;
     tracing::info!(node, members = proposal.members.len(), "the cluster is founded");
-    let founders = (1..).zip(proposal.members.into_iter().map(|member| member.address)).collect();
-    Ok(Place { cluster: proposal.cluster, node, shards: proposal.shards, founders })
+    let nodes = (1..).zip(proposal.members).collect();
+    Ok(Place { cluster: proposal.cluster, node, shards: proposal.shards, founded: true, nodes })
+}
+
+/// Takes a place in a cluster that is there already; or says what is waited for.
+async fn join(ask: &dyn Ask, plan: &Plan, at: &str, me: &Member) -> Result<Result<Place, String>, FoundError> {
+    let Some(token) = &plan.join_token else {
+        return Err(FoundError::Stop(format!(
+            "{at} has a cluster already, and this node's data folder is empty. A lost folder is never founded anew. To join \
+             as a new node, set cluster.join_token_file (see quorate cluster join-token); then remove the node that was \
+             lost, if there is one."
+        )));
+    };
+    match ask.join(at, token, me).await {
+        Ok(place) => {
+            tracing::info!(node = place.node, %at, "joined the cluster");
+            Ok(Ok(place))
+        }
+        Err(JoinError::Refused(why)) => Err(FoundError::Stop(format!("{at} does not take this node in: {why}"))),
+        Err(JoinError::Later(why)) => Ok(Err(format!("waiting for {at} to take this node in: {why}"))),
+    }
 }
 
 /// Every other node that answers, once each.

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// Names one life of a node's disk: chosen at random when the disk is first used.
 pub type Instance = [u8; 16];
+/// A member of a [`Proposal`].
+pub use quorate_proto::catalog::Node as Member;
 
 /// A cluster that is to be, or is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,15 +21,6 @@ pub struct Proposal {
     pub shards: u16,
     /// Its members in the order of their addresses; the first is node 1.
     pub members: Vec<Member>,
-}
-
-/// A member of a [`Proposal`].
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Member {
-    /// Where peers reach it.
-    pub address: String,
-    /// Whose address that is.
-    pub instance: Instance,
 }
 
 impl Proposal {
@@ -76,6 +69,11 @@ pub enum Step {
     Accept(Proposal),
     /// The cluster is founded.
     Found(Proposal),
+    /// Others have a cluster, and this node's folder is empty: it joins as a new node where it may, else it stops.
+    Join {
+        /// Where one of them is reached.
+        at: String,
+    },
     /// No later look will help; says what will.
     Stop(String),
 }
@@ -127,11 +125,7 @@ fn open(me: &Candidate, others: &[Candidate], cluster: [u8; 16]) -> Step {
         };
     }
     if let Some(other) = others.iter().find(|other| matches!(other.stage, Stage::Member { .. })) {
-        return Step::Stop(format!(
-            "{} has a cluster already, and this node's data folder is empty. A lost folder is never founded anew: \
-             remove the old node and join as a new one.",
-            other.member.address
-        ));
+        return Step::Join { at: other.member.address.clone() };
     }
     let differs = others.iter().find(|other| other.expect != me.expect || other.shards != me.shards);
     if let Some(other) = differs {

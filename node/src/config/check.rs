@@ -170,6 +170,9 @@ fn cluster_faults(cluster: &Cluster, fault: &mut impl FnMut(&str, String)) {
     if cluster.bootstrap_expect > 1 && cluster.join.iter().all(|address| *address == cluster.address()) {
         fault("cluster.join", "write where the other nodes may be reached".to_owned());
     }
+    if let Some(file) = cluster.join_token_file.as_ref().filter(|file| !file.is_file()) {
+        fault("cluster.join_token_file", format!("{} is not a file", file.display()));
+    }
     match (&cluster.tls, cluster.insecure) {
         (Some(_), true) => fault("cluster.insecure", "contradicts tls; leave one of them out".to_owned()),
         (None, false) => fault(

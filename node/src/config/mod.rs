@@ -73,6 +73,9 @@ pub struct Cluster {
     /// Where the other nodes may be reached, as host and port. This node's own address among them does no harm.
     #[serde(default)]
     pub join: Vec<String>,
+    /// File that holds what lets this node, with an empty folder, into a cluster that is there already: one line, from
+    /// `quorate cluster join-token`.
+    pub join_token_file: Option<PathBuf>,
     /// The certificates of the links between nodes.
     pub tls: Option<ClusterTls>,
     /// Speak without TLS, for a network that nobody else can reach.

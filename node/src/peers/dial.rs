@@ -11,10 +11,10 @@ use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use quorate_proto::peers::peers_client::PeersClient;
 use quorate_proto::peers::response::Outcome;
-use quorate_proto::peers::{Answer, Ask, Hello, Looking, Shown};
+use quorate_proto::peers::{Answer, Ask, Hello, Joined, Joining, Looking, Shown};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
-use tonic::Streaming;
+use tonic::{Code, Streaming};
 
 use super::Local;
 use super::io::{Io, Wire, reason};
@@ -25,6 +25,7 @@ use super::limits::{
 use super::link::{Link, lock};
 use super::session::Session;
 use super::skew::RoundTrip;
+use crate::cluster::found::JoinError;
 
 /// What the other side's service is called with; no name is looked up by it.
 const ORIGIN: &str = "http://peer";
@@ -49,6 +50,19 @@ pub(super) async fn look(wire: &Wire, address: &str) -> Result<Shown, String> {
     let service = tower::service_fn(move |request| sender.clone().send_request(request));
     let mut client = PeersClient::with_origin(service, tonic::codegen::http::Uri::from_static(ORIGIN));
     client.look(Looking {}).await.map(tonic::Response::into_inner).map_err(|status| refusal(&status))
+}
+
+/// Asks a member to take this node in.
+pub(super) async fn join(wire: &Wire, address: &str, joining: Joining) -> Result<Joined, JoinError> {
+    let connected = async { handshake(wire.connect(address).await?).await };
+    let (_connection, sender) = connected.await.map_err(JoinError::Later)?;
+    let service = tower::service_fn(move |request| sender.clone().send_request(request));
+    let mut client = PeersClient::with_origin(service, tonic::codegen::http::Uri::from_static(ORIGIN));
+    match client.join(joining).await {
+        Ok(joined) => Ok(joined.into_inner()),
+        Err(status) if status.code() == Code::PermissionDenied => Err(JoinError::Refused(status.message().to_owned())),
+        Err(status) => Err(JoinError::Later(refusal(&status))),
+    }
 }
 
 type Connected = (AbortOnDropHandle<()>, Streaming<Answer>);

@@ -28,6 +28,8 @@ pub(super) const CONNECTIONS_MAX: usize = 256;
 
 /// How long a connection may take until both sides have said hello.
 pub(super) const SETUP_LIMIT: Duration = Duration::from_secs(3);
+/// How long a node may take to take in another: it asks the catalog's leader.
+pub(super) const JOIN_LIMIT: Duration = Duration::from_secs(15);
 /// How long a link may be silent before it is asked for a sign of life.
 pub(super) const KEEP_ALIVE_EVERY: Duration = Duration::from_millis(500);
 /// How long that sign may take: a link that is cut is noticed within the sum of both.

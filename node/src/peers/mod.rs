@@ -22,7 +22,7 @@ mod skew;
 mod tests;
 mod tls;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -35,7 +35,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::clock::Clock;
 use crate::raft::{RaftGroups, Transport, Unreached};
 
-pub use door::Door;
+pub use door::{Door, Joiner};
 use hello::Identity;
 use io::Wire;
 use link::{Link, lock};
@@ -87,6 +87,8 @@ struct Local {
 pub struct Peers {
     local: Arc<Local>,
     book: Mutex<BTreeMap<u64, Kept>>,
+    /// Nodes that were taken out of the cluster: nothing of theirs is heard.
+    removed: Mutex<BTreeSet<u64>>,
     /// Requests of peers that are being answered.
     serving: AtomicUsize,
 }
@@ -137,7 +139,7 @@ impl Peers {
         let Options { cluster, node, address, clock, security } = options;
         let wire = Arc::new(security.open()?);
         let local = Arc::new(Local { identity: Identity { cluster, node, address }, clock, wire });
-        Ok(Arc::new(Self { local, book: Mutex::default(), serving: AtomicUsize::new(0) }))
+        Ok(Arc::new(Self { local, book: Mutex::default(), removed: Mutex::default(), serving: AtomicUsize::new(0) }))
     }
 
     /// Writes a peer into the address book, or where it is now. Call inside of a runtime: the link starts here.
@@ -155,9 +157,22 @@ impl Peers {
         book.insert(peer, Kept { link, _task: AbortOnDropHandle::new(task) });
     }
 
-    /// Takes a peer out of the address book, and ends the link to it.
+    /// Takes a peer that was removed from the cluster out of the address book, ends the link to it, and refuses it from now on.
     pub fn remove(&self, peer: u64) {
+        lock(&self.removed).insert(peer);
         lock(&self.book).remove(&peer);
+    }
+
+    /// Whether a peer is in the address book.
+    pub fn knows(&self, peer: u64) -> bool {
+        peer == self.local.identity.node || lock(&self.book).contains_key(&peer)
+    }
+
+    fn not_removed(&self, hello: Hello) -> Result<Hello, String> {
+        if lock(&self.removed).contains(&hello.node) {
+            return Err(format!("node {} was removed from the cluster; its folder cannot come back", hello.node));
+        }
+        Ok(hello)
     }
 
     /// Takes connections from peers and answers their requests, where no one asks what the node is.

@@ -11,7 +11,7 @@ use futures_util::{FutureExt, stream};
 use quorate_proto::GroupId;
 use quorate_proto::peers::peers_server;
 use quorate_proto::peers::response::Outcome;
-use quorate_proto::peers::{Answer, Ask, Hello, Looking, Request, Response, Shown};
+use quorate_proto::peers::{Answer, Ask, Hello, Joined, Joining, Looking, Request, Response, Shown};
 use tokio::time::timeout;
 use tonic::{Status, Streaming};
 
@@ -71,6 +71,10 @@ impl peers_server::Peers for Service {
     async fn look(&self, _: tonic::Request<Looking>) -> Result<tonic::Response<Shown>, Status> {
         Ok(tonic::Response::new(self.0.shown()))
     }
+
+    async fn join(&self, joining: tonic::Request<Joining>) -> Result<tonic::Response<Joined>, Status> {
+        self.0.join(joining.into_inner()).await.map(tonic::Response::new)
+    }
 }
 
 /// The messages to the peer: everything that waits, as it comes; last, why the stream ends.
@@ -95,7 +99,8 @@ async fn listen(peers: Arc<Peers>, handler: Handler, mut asks: Streaming<Ask>, s
             if let Some(first) = &first {
                 stream.heard(first.clock_ms, peers.local.clock.now());
             }
-            peers.local.identity.accept(first.and_then(|first| first.hello), None)
+            let hello = peers.local.identity.accept(first.and_then(|first| first.hello), None);
+            hello.and_then(|hello| peers.not_removed(hello))
         }
         Ok(Err(_)) => return stream.outgoing.close(),
         Err(_) => Err(format!("it said no hello within {SETUP_LIMIT:?}")),

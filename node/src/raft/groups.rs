@@ -56,6 +56,8 @@ pub struct GroupStats {
     pub leader: Option<u64>,
     /// The voters it knows of.
     pub voters: Vec<u64>,
+    /// Those that follow without a vote.
+    pub learners: Vec<u64>,
     /// Its term.
     pub term: u64,
     /// Index of the last entry of its log.
@@ -109,6 +111,7 @@ impl RaftGroups {
                 leads: metrics.current_leader == Some(self.node),
                 leader: metrics.current_leader,
                 voters: metrics.membership_config.membership().voter_ids().collect(),
+                learners: metrics.membership_config.membership().learner_ids().collect(),
                 term: metrics.current_term,
                 last: metrics.last_log_index.unwrap_or(0),
                 applied: index(metrics.last_applied),

@@ -47,7 +47,7 @@ impl RaftGroups {
             .await;
     }
 
-    async fn leave(&self, group: &Group) {
+    pub(super) async fn leave(&self, group: &Group) {
         for voter in group.voters().into_iter().filter(|voter| *voter != self.node) {
             if self.can_lead(group, voter).await {
                 hand_over(group, voter).await;
@@ -72,13 +72,14 @@ impl RaftGroups {
     }
 }
 
-fn follows(group: &Group, voter: u64) -> bool {
+/// Whether a member of a group hears this leader and has almost all of its log.
+pub(super) fn follows(group: &Group, member: u64) -> bool {
     let metrics = group.raft.metrics();
     let metrics = metrics.borrow_watched();
     let (Some(replication), Some(heard)) = (&metrics.replication, &metrics.heartbeat) else { return false };
-    let matched = replication.get(&voter).and_then(Option::as_ref).map_or(0, LogId::index);
+    let matched = replication.get(&member).and_then(Option::as_ref).map_or(0, LogId::index);
     let behind = metrics.last_log_index.unwrap_or(0).saturating_sub(matched);
-    let silent = heard.get(&voter).and_then(|at| at.as_ref()).map(|at| openraft::Instant::elapsed(&**at));
+    let silent = heard.get(&member).and_then(|at| at.as_ref()).map(|at| openraft::Instant::elapsed(&**at));
     behind <= BEHIND_MAX && silent.is_some_and(|silent| silent <= SILENT_MAX)
 }
 

@@ -9,6 +9,7 @@ mod group;
 mod groups;
 mod lead;
 mod log;
+mod members;
 mod message;
 mod open;
 mod peer;

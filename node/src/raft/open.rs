@@ -18,7 +18,7 @@ use super::log::Log;
 use super::peer::{Peers, Transport};
 use super::rounds::Rounds;
 use super::state::{State, Watch};
-use super::types::{Raft, name};
+use super::types::{Raft, Types, name};
 use crate::clock::Clock;
 use crate::engine::keys::{MetaKey, SHARDS_MAX};
 use crate::engine::{Batch, Engine, EngineError, Family, flush};
@@ -38,7 +38,7 @@ const BUDGET: Duration = Duration::from_secs(10);
 pub struct Options {
     /// This node's number.
     pub node: u64,
-    /// The voters of every group when it is founded.
+    /// The voters of every group when it is founded. None for a node that joins: it is sent what there is.
     pub members: BTreeSet<u64>,
     /// How many shards there are.
     pub shards: u16,
@@ -108,7 +108,7 @@ pub struct Store {
     pub node: u64,
     /// How many shards its cluster has.
     pub shards: u16,
-    /// Whether all its groups were founded. Once they were, an empty one is a loss and never founded again.
+    /// Whether all its groups were begun. Once they were, an empty one is a loss and never founded again.
     pub founded: bool,
 }
 
@@ -128,13 +128,11 @@ impl RaftGroups {
         let ids = std::iter::once(GroupId::Catalog).chain((0..store.shards).map(GroupId::Shard));
         let groups = try_join_all(ids.map(|id| open_group(&options, &machine, id))).await?;
         try_join_all(groups.iter().map(|group| found(&options, store, group))).await?;
-        if !store.founded {
+        if !store.founded && try_join_all(groups.iter().map(begun)).await?.into_iter().all(|begun| begun) {
             keep(options.engine.as_ref(), Store { founded: true, ..store })?;
             flush(options.engine.as_ref()).await?;
         }
-        if options.members.len() == 1 {
-            try_join_all(groups.iter().map(|group| lead(options.node, group))).await?;
-        }
+        try_join_all(groups.iter().map(|group| lead(options.node, group))).await?;
         let Options { node, clock, engine, transport, budget, .. } = options;
         Ok(Arc::new(Self {
             node,
@@ -213,21 +211,38 @@ async fn open_group(options: &Options, machine: &Machine, id: GroupId) -> Result
 /// Founds a group that never was: its members go into its log. All members may do it, with the same entry.
 async fn found(options: &Options, store: Store, group: &Group) -> Result<(), OpenError> {
     let bad = |why: String| OpenError::Damaged(format!("{} cannot be founded: {why}", name(group.id)));
-    if group.raft.is_initialized().await.map_err(|e| bad(e.to_string()))? {
+    if begun(group).await? {
         return Ok(());
     }
     if store.founded {
         return Err(OpenError::Damaged(format!("{} has lost its log: the data folder is damaged", name(group.id))));
     }
+    if options.members.is_empty() {
+        return Ok(());
+    }
     group.raft.initialize(options.members.clone()).await.map_err(|e| bad(e.to_string()))
+}
+
+/// Whether a group has a log or a state here.
+async fn begun(group: &Group) -> Result<bool, OpenError> {
+    let bad = |e| OpenError::Damaged(format!("{} does not start: {e}", name(group.id)));
+    group.raft.is_initialized().await.map_err(bad)
 }
 
 /// Makes a voter alone the leader at once: no other can be.
 async fn lead(node: u64, group: &Group) -> Result<(), OpenError> {
     let bad = |why: String| OpenError::Damaged(format!("{} does not start: {why}", name(group.id)));
+    let voters = group.raft.with_raft_state(voters).await.map_err(|e| bad(e.to_string()))?;
+    if voters != [node] {
+        return Ok(());
+    }
     if !group.raft.is_leader() {
         group.raft.trigger().elect(false).await.map_err(|e| bad(e.to_string()))?;
     }
     let wait = group.raft.wait(Some(START_LIMIT));
     wait.current_leader(node, "one voter leads").await.map(drop).map_err(|e| bad(e.to_string()))
+}
+
+fn voters(state: &openraft::RaftState<Types>) -> Vec<u64> {
+    state.membership_state.effective().voter_ids().collect()
 }

@@ -33,7 +33,8 @@ impl RaftGroups {
 
     /// What each node of the cluster tells about itself, by number; or why it does not.
     pub async fn statuses(&self) -> Vec<(u64, Result<NodeStats, String>)> {
-        let nodes: BTreeSet<_> = self.stats().into_iter().flat_map(|group| group.voters).chain([self.node]).collect();
+        let members = self.stats().into_iter().flat_map(|group| [group.voters, group.learners].concat());
+        let nodes: BTreeSet<_> = members.chain([self.node]).collect();
         let told = nodes.into_iter().map(async |node| {
             let told = if node == self.node { Ok(self.status()) } else { self.status_of(node).await };
             (node, told)

@@ -4,19 +4,24 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use quorate_proto::catalog::{CatalogCommand, CatalogReply, NodeCommand};
+use quorate_proto::{Command, GroupId, Reply};
+use quorate_statemachine::catalog::read::{NodeRow, nodes};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::StartError;
+use crate::api::Api;
 use crate::clock::Clock;
 use crate::cluster::found::{self, Ask, Place, Plan, Show};
 use crate::cluster::founding::{Instance, Stage};
 use crate::engine::Engine;
-use crate::peers::{self, Door, Listening, Peers, Security, handler};
+use crate::groups::Groups as _;
+use crate::peers::{self, Door, Joiner, Listening, Peers, Security, handler};
 use crate::raft::{self, RaftGroups};
 
-/// How often leaders are looked at, and peers that are not connected.
+/// How often the cluster is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// How a node belongs to a cluster.
@@ -38,8 +43,10 @@ pub(super) struct Groups {
 /// What keeps a node among its peers, until it is dropped.
 pub(super) struct Links {
     pub(super) peers: Arc<Peers>,
+    pub(super) door: Arc<Door>,
+    pub(super) place: Place,
     _listening: Listening,
-    _tasks: [AbortOnDropHandle<()>; 2],
+    _task: AbortOnDropHandle<()>,
 }
 
 /// Opens the groups of a node alone.
@@ -72,21 +79,28 @@ pub(super) async fn join(
         clock: Arc::clone(&clock),
         security,
     })?;
-    for (node, address) in &place.founders {
-        peers.put(*node, address);
+    for (number, node) in &place.nodes {
+        peers.put(*number, &node.address);
     }
     let groups = RaftGroups::start(raft::Options {
         node: place.node,
-        members: place.founders.keys().copied().collect::<BTreeSet<_>>(),
+        members: if place.founded { place.nodes.keys().copied().collect() } else { BTreeSet::new() },
         transport: Arc::clone(&peers) as _,
         ..raft::Options::alone(plan.shards, clock, engine)
     });
     let groups = groups.await?;
     door.admit(Arc::clone(&peers), handler(Arc::clone(&groups)));
-    let spread = spread(Arc::clone(&groups));
-    let find = find(door, plan, place, show, Arc::clone(&peers));
-    let tasks = [AbortOnDropHandle::new(tokio::spawn(spread)), AbortOnDropHandle::new(tokio::spawn(find))];
-    Ok(Groups { groups, links: Some(Links { peers, _listening: listening, _tasks: tasks }) })
+    let seat = place.clone();
+    let keep = Keep {
+        groups: Arc::clone(&groups),
+        peers: Arc::clone(&peers),
+        door: Arc::clone(&door),
+        plan,
+        place,
+        _show: show,
+    };
+    let task = AbortOnDropHandle::new(tokio::spawn(keep.run()));
+    Ok(Groups { groups, links: Some(Links { peers, door, place: seat, _listening: listening, _task: task }) })
 }
 
 fn random() -> Result<[Instance; 2], StartError> {
@@ -97,31 +111,106 @@ fn random() -> Result<[Instance; 2], StartError> {
     Ok(random)
 }
 
-/// Keeps leaders even over the nodes.
-async fn spread(groups: Arc<RaftGroups>) {
-    loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        groups.spread_leaders().await;
-    }
+/// Keeps the cluster as it should be, as far as this node can tell.
+struct Keep {
+    groups: Arc<RaftGroups>,
+    peers: Arc<Peers>,
+    door: Arc<Door>,
+    plan: Plan,
+    place: Place,
+    /// Held: whoever looks at this node is shown what it is as long as it runs.
+    _show: Show,
 }
 
-/// Looks for peers that moved while this node could not hear of it: at the addresses the node was told.
-async fn find(door: Arc<Door>, plan: Plan, place: Place, show: Show, peers: Arc<Peers>) {
-    // Held: whoever looks at this node is shown what it is as long as it runs.
-    let _show = show;
-    loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        if peers.stats().peers.iter().all(|peer| peer.disconnected.is_none()) {
-            continue;
+impl Keep {
+    async fn run(self) {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let nodes = self.groups.peek(GroupId::Catalog, nodes);
+            let nodes = match nodes {
+                Ok(Ok(nodes)) => nodes,
+                Ok(Err(e)) => {
+                    tracing::error!(reason = %e, "the nodes of the cluster cannot be read");
+                    continue;
+                }
+                // The catalog does not run here, which readiness tells.
+                Err(_) => continue,
+            };
+            self.note(&nodes).await;
+            self.address(&nodes);
+            self.find(&nodes).await;
+            let members: BTreeSet<_> = nodes.iter().filter(|(_, row)| !row.removed).map(|(node, _)| *node).collect();
+            if !members.is_empty() {
+                self.groups.keep_members(&members).await;
+            }
+            self.groups.spread_leaders().await;
         }
-        for address in plan.join.iter().filter(|address| **address != plan.address) {
-            let Some(other) = door.candidate(address).await else { continue };
-            if let Stage::Member { cluster, node } = other.stage
-                && cluster == place.cluster
-                && place.founders.contains_key(&node)
-            {
-                peers.put(node, &other.member.address);
+    }
+
+    /// Tells the catalog what it does not know yet: the founders, and where this node is.
+    async fn note(&self, nodes: &[(u64, NodeRow)]) {
+        let own = nodes.iter().find(|(node, _)| *node == self.place.node);
+        let command = match own {
+            None if nodes.is_empty() && self.place.founded => NodeCommand::Found(self.place.nodes.clone()),
+            Some((_, row)) if row.node.address != self.plan.address && !row.removed => {
+                NodeCommand::Move { node: self.place.node, address: self.plan.address.clone() }
+            }
+            Some(_) | None => return,
+        };
+        let noted = self.groups.propose(GroupId::Catalog, Command::Catalog(CatalogCommand::Node(command))).await;
+        match noted {
+            Ok(Ok(_)) => {}
+            Ok(Err(refusal)) => tracing::warn!(reason = refusal.message, "the catalog does not note this node"),
+            Err(unavailable) => tracing::debug!(reason = unavailable.0, "the catalog is not told of this node yet"),
+        }
+    }
+
+    /// Writes new nodes into the address book, and takes removed ones out. Where a known node is, it says itself.
+    fn address(&self, nodes: &[(u64, NodeRow)]) {
+        for (number, row) in nodes {
+            if row.removed {
+                self.peers.remove(*number);
+            } else if !self.peers.knows(*number) {
+                self.peers.put(*number, &row.node.address);
             }
         }
     }
+
+    /// Looks for peers that moved while this node could not hear of it: where the catalog, or the settings, say that nodes are.
+    async fn find(&self, nodes: &[(u64, NodeRow)]) {
+        if self.peers.stats().peers.iter().all(|peer| peer.disconnected.is_none()) {
+            return;
+        }
+        let noted = nodes.iter().map(|(_, row)| &row.node.address);
+        let addresses: BTreeSet<_> = self.plan.join.iter().chain(noted).collect();
+        for address in addresses.into_iter().filter(|address| **address != self.plan.address) {
+            let Some(other) = self.door.candidate(address).await else { continue };
+            if let Stage::Member { cluster, node } = other.stage
+                && cluster == self.place.cluster
+                && self.peers.knows(node)
+            {
+                self.peers.put(node, &other.member.address);
+            }
+        }
+    }
+}
+
+/// Takes a new node in, for whoever shows a valid token.
+pub(super) fn joiner<G: crate::groups::Groups>(api: &Arc<Api<G>>, cluster: Place) -> Joiner {
+    let api = Arc::clone(api);
+    Arc::new(move |token, node| {
+        let (api, cluster) = (Arc::clone(&api), cluster.clone());
+        Box::pin(async move {
+            api.open_join_token(&token).await.map_err(|refusal| refusal.message)?;
+            let command = Command::Catalog(CatalogCommand::Node(NodeCommand::Join(node)));
+            let reply = api.groups().propose(GroupId::Catalog, command).await.map_err(|e| e.0)?;
+            let Reply::Catalog(CatalogReply::Node { node }) = reply.map_err(|refusal| refusal.message)? else {
+                return Err("the catalog answered something else".to_owned());
+            };
+            let rows = api.groups().read_answered(GroupId::Catalog, |state, _| nodes(state)).await.map_err(|e| e.0)?;
+            let rows = rows.map_err(|e| e.0)?.into_iter().filter(|(_, row)| !row.removed);
+            let nodes = rows.map(|(number, row)| (number, row.node)).collect();
+            Ok(Place { node, founded: false, nodes, ..cluster })
+        })
+    })
 }

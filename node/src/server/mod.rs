@@ -128,6 +128,9 @@ impl Server {
         let api = Api::new(Arc::clone(&groups), settings, Arc::clone(&options.clock));
         let api = Arc::new(api.with_attended(attended(&options.organizations, &authenticator)));
         let reach: Arc<dyn Reach> = Arc::clone(&api) as Arc<dyn Reach>;
+        if let Some(links) = &node.links {
+            links.door.take_in(member::joiner(&api, links.place.clone()));
+        }
         metrics.register(Box::new(stats::Stats(Arc::clone(&groups))));
         if let Some(links) = &node.links {
             metrics.register(Box::new(stats::Links(Arc::clone(&links.peers))));

@@ -59,7 +59,9 @@ fn by_number(link: PeerStats) -> (u64, PeerStats) {
 fn of_group(group: GroupId, replicas: &[(u64, GroupStats)]) -> GroupStatus {
     let leader = replicas.iter().filter(|(_, stats)| stats.leads).max_by_key(|(_, stats)| stats.term);
     let furthest = leader.or_else(|| replicas.iter().max_by_key(|(_, stats)| (stats.term, stats.last)));
-    let (term, last, voters) = furthest.map_or((0, 0, Vec::new()), |(_, s)| (s.term, s.last, s.voters.clone()));
+    let (term, last) = furthest.map_or((0, 0), |(_, stats)| (stats.term, stats.last));
+    let of =
+        |members: fn(&GroupStats) -> &Vec<u64>| furthest.map(|(_, stats)| members(stats).clone()).unwrap_or_default();
     let replica = |(node, stats): &(u64, GroupStats)| ReplicaStatus {
         node: *node,
         applied: stats.applied,
@@ -69,7 +71,8 @@ fn of_group(group: GroupId, replicas: &[(u64, GroupStats)]) -> GroupStatus {
         group: super::stats::group_name(group),
         leader: leader.map(|(node, _)| *node),
         term,
-        voters,
+        voters: of(|stats| &stats.voters),
+        learners: of(|stats| &stats.learners),
         last,
         replicas: replicas.iter().map(replica).collect(),
     }

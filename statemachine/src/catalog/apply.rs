@@ -4,7 +4,7 @@ use agentprocess::time::Timestamp;
 use quorate_proto::catalog::{CatalogCommand, CatalogReply};
 use quorate_proto::{Outcome, Refusal, Reply, codec};
 
-use super::command::{add_key, import_draft, map_roles, publish, retire};
+use super::command::{add_key, import_draft, map_roles, nodes, publish, retire};
 use super::keys::{self, Key};
 use super::rows::{Done, RecordRow};
 use crate::store::{Fatal, Store};
@@ -28,6 +28,7 @@ pub fn apply(store: &mut dyn Store, entry_at: Timestamp, command: &CatalogComman
             map_roles::apply(store, at, (org, process, *version), roles, by)?
         }
         CatalogCommand::Retire { org, process, retired, by } => retire::apply(store, at, (org, process), *retired, by)?,
+        CatalogCommand::Node(command) => nodes::apply(store, command)?,
     };
     Ok(judged.map(Reply::Catalog))
 }

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `c` | | [`Timestamp`](agentprocess::time::Timestamp): the group's clock |
 //! | `k` | number | 32 bytes of a signing key |
+//! | `n` | number | [`NodeRow`](super::rows::NodeRow): a node of the cluster, or one that was |
 //! | `d` | org, process | [`DraftRow`](super::rows::DraftRow) |
 //! | `h` | org, process | [`HeadRow`](super::rows::HeadRow) |
 //! | `a` | org, process | nothing: index of processes with a version and not retired |
@@ -22,6 +23,8 @@ pub enum Key<'a> {
     Clock,
     /// A signing key.
     Secret(u32),
+    /// A node.
+    Node(u64),
     /// A draft.
     Draft(&'a str, &'a str),
     /// What stands of a process.
@@ -44,6 +47,10 @@ impl Key<'_> {
             Self::Clock => all.push(b'c'),
             Self::Secret(number) => {
                 all.push(b'k');
+                all.extend(number.to_be_bytes());
+            }
+            Self::Node(number) => {
+                all.push(b'n');
                 all.extend(number.to_be_bytes());
             }
             Self::Draft(org, process) => named(&mut all, b'd', org, process),
@@ -99,6 +106,11 @@ pub(super) fn processes(tag: u8, org: &str, after: Option<&str>) -> Range<Vec<u8
 /// The signing keys.
 pub(super) fn secrets() -> Range<Vec<u8>> {
     vec![b'k']..vec![b'k' + 1]
+}
+
+/// The nodes.
+pub(super) fn nodes() -> Range<Vec<u8>> {
+    vec![b'n']..vec![b'n' + 1]
 }
 
 /// The records of one organization, before `before` if one is given.

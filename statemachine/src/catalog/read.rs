@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::keys::{self, Key};
 use super::rows::StoredVersion;
-pub use super::rows::{DraftRow, HeadRow, RecordRow, VersionRow};
+pub use super::rows::{DraftRow, HeadRow, NodeRow, RecordRow, VersionRow};
 use crate::store::{Fatal, Read};
 
 pub(super) fn row<T: DeserializeOwned>(store: &dyn Read, key: &Key<'_>) -> Result<Option<T>, Fatal> {
@@ -31,6 +31,16 @@ pub fn keys(store: &dyn Read) -> Result<Vec<(u32, [u8; 32])>, Fatal> {
         Ok((number, secret.try_into().map_err(|_| bad())?))
     });
     ring.collect()
+}
+
+/// The nodes of the cluster by number, removed ones too; none before the founders are noted.
+pub fn nodes(store: &dyn Read) -> Result<Vec<(u64, NodeRow)>, Fatal> {
+    let bad = || Fatal("a node's key is not what this build writes".to_owned());
+    let rows = store.scan(keys::nodes(), false, usize::MAX)?;
+    let all = rows.into_iter().map(|(key, value)| {
+        Ok((key.last_chunk::<8>().copied().map(u64::from_be_bytes).ok_or_else(bad)?, codec::decode(&value)?))
+    });
+    all.collect()
 }
 
 /// What stands of a process; `None` when it was never published.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentprocess::Process;
 use agentprocess::time::Timestamp;
-use quorate_proto::catalog::ImportDraft;
+use quorate_proto::catalog::{ImportDraft, Node};
 use serde::{Deserialize, Serialize};
 
 /// A draft and when it came.
@@ -14,6 +14,15 @@ pub struct DraftRow {
     pub draft: ImportDraft,
     /// When.
     pub imported_at: Timestamp,
+}
+
+/// A node of the cluster. The row of a removed one stays, so that its number is not given again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeRow {
+    /// The node.
+    pub node: Node,
+    /// Whether it was taken out.
+    pub removed: bool,
 }
 
 /// What stands of a process in an organization.

@@ -14,6 +14,8 @@ async fn the_document_describes_every_route() {
     let paths: Vec<_> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     let expected = [
         "/admin/v1/cluster",
+        "/admin/v1/cluster/join-tokens",
+        "/admin/v1/cluster/nodes/{node}",
         "/admin/v1/drafts",
         "/admin/v1/drafts/{process}",
         "/admin/v1/processes",
@@ -54,7 +56,7 @@ async fn the_document_tells_of_every_status() {
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             for (process, version) in [("p", "1"), ("p", "9"), ("q", "1"), ("p", "x"), ("%FF", "1")] {
-                let path = path.replace("{process}", process).replace("{version}", version);
+                let path = path.replace("{process}", process).replace("{version}", version).replace("{node}", version);
                 for token in tokens {
                     // What is asked matters to the one who may ask.
                     let asked = if token == Some(world.token(Who::Operator)) { queries.len() } else { 1 };

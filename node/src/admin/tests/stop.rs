@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use agentprocess::time::{Span, Timestamp};
 use quorate_proto::{Command, GroupId, Refusal, Reply};
 use tokio::sync::Notify;
 
@@ -32,6 +33,10 @@ impl Reach for Slow {
 
     fn look(&self, group: GroupId, job: Job) -> Boxed<'_, Result<(), Unavailable>> {
         self.inner.look(group, job)
+    }
+
+    fn join_token(&self, ttl: Span) -> Boxed<'_, Result<(String, Timestamp), Refusal>> {
+        Reach::join_token(&*self.inner, ttl)
     }
 
     fn settle(&self) -> Boxed<'_, Result<(), Unavailable>> {

@@ -3,6 +3,7 @@
 pub(super) mod add_key;
 pub(super) mod import_draft;
 pub(super) mod map_roles;
+pub(super) mod nodes;
 pub(in crate::catalog) mod publish;
 pub(super) mod retire;
 
