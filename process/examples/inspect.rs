@@ -1,6 +1,7 @@
 //! Says what a `PROCESS.md` is: its issues, or its hash, roles, systems, needs and warnings.
 //!
-//! `cargo run -p agentprocess --example inspect -- PROCESS.md …`; exit status 1 if one of the files has issues.
+//! `cargo run -p agentprocess --example inspect -- PROCESS.md …`, also with the folder of a file; exit status 1 if one of
+//! the files has issues.
 #![expect(clippy::disallowed_methods, reason = "an example of a caller: the library itself reads no files")]
 
 use std::process::ExitCode;
@@ -8,10 +9,18 @@ use std::process::ExitCode;
 use agentprocess::Document;
 
 fn main() -> ExitCode {
+    if std::env::args().len() < 2 {
+        eprintln!("usage: inspect PROCESS.md …");
+        return ExitCode::from(2);
+    }
     let mut good = true;
     for name in std::env::args().skip(1) {
         println!("{name}");
-        match std::fs::read(&name) {
+        let mut path = std::path::PathBuf::from(&name);
+        if path.is_dir() {
+            path.push("PROCESS.md");
+        }
+        match std::fs::read(&path) {
             Ok(file) => good &= inspect(&file),
             Err(error) => {
                 println!("  cannot be read: {error}");

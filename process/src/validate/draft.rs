@@ -60,7 +60,7 @@ pub(super) fn draft<'a>(index: usize, value: &'a Value, issues: &mut Issues) -> 
         } else if let Some(optional) = Optional::named(key) {
             draft.optional(optional, value, &path, step, issues);
         } else {
-            issues.add(path, "unknown key");
+            issues.add(path, format!("unknown key; known here: {}", Kind::keys(draft.kind).join(", ")));
         }
     }
     if draft.kind.is_some_and(Kind::needs_person) && step.get("person").is_none() {
@@ -127,7 +127,8 @@ fn duration(value: &Value, path: &str, issues: &mut Issues) -> Option<Span> {
 /// A set, returned as written: it may be empty or repeat itself (LIST-FORMS).
 fn evidence(value: &Value, path: &str, issues: &mut Issues) -> Option<Vec<EvidenceKind>> {
     let mut kinds = Vec::new();
-    for (i, value) in list(value, path, issues)?.iter().enumerate() {
+    let values = value.as_array().or_else(|| expected("a list, such as [file]", value, path, issues))?;
+    for (i, value) in values.iter().enumerate() {
         match value.as_str().and_then(EvidenceKind::named) {
             Some(kind) => kinds.push(kind),
             None => expected("file or link", value, &format!("{path}[{i}]"), issues)?,

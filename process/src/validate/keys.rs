@@ -46,6 +46,13 @@ impl Kind {
         Self::ALL.map(Self::word).join(", ")
     }
 
+    /// The keys of a step of this kind; of any kind, where it is not known.
+    pub(super) fn keys(kind: Option<Self>) -> Vec<&'static str> {
+        let kinds = Self::ALL.into_iter().filter(|each| kind.is_none_or(|kind| kind == *each)).map(Self::word);
+        let optional = Optional::ALL.into_iter().filter(|(_, key)| kind.is_none_or(|kind| kind.allows(*key)));
+        std::iter::once("id").chain(kinds).chain(optional.map(|(word, _)| word)).collect()
+    }
+
     /// Whether an agent or a person submits output here.
     pub(super) fn is_work(self) -> bool {
         matches!(self, Self::Agent | Self::Task)

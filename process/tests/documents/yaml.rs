@@ -121,6 +121,10 @@ fn keys() {
     for key in ["description", "for_each", "retry"] {
         unknown(agent(&format!("{key}: x")), &format!("steps[0].{key}"));
     }
+    // It tells which there are: those of the step's kind.
+    let known = "unknown key; known here: id, agent, output, evidence, next, due, check, advisory";
+    refused(agent("persn: x"), &[("steps[0].persn", known)]);
+    refused(agent("evidence: file"), &[("steps[0].evidence", "a list, such as [file]")]);
     for key in ["default", "required", "min"] {
         unknown(input(&format!("{{ type: string, {key}: x }}")), &format!("inputs.x.{key}"));
     }
