@@ -11,5 +11,8 @@ use quorate_proto::{Code, Refusal};
 
 /// A process that is not there, in words for its operator.
 fn no_process(process: &str) -> Refusal {
-    Refusal::new(Code::NotFound, format!("No published process is named {process}. Publish it first."))
+    Refusal::new(
+        Code::NotFound,
+        format!("No published process is named {process}. Look for it with quorate process list."),
+    )
 }

@@ -29,8 +29,8 @@ pub fn changed(draft: &ImportDraft, seen: Option<&str>) -> Option<Refusal> {
     seen.filter(|seen| *seen != draft.hash)?;
     let ImportDraft { process, hash, by, .. } = draft;
     let message = format!(
-        "The draft of {} is not the one you saw: {by} has imported another, with hash {hash}. Look at it, or import \
-         yours again, then publish with the hash you were told.",
+        "The draft of {} is not the one you saw: the one that stands, imported by {by}, has hash {hash}. Look at it, \
+         or import yours again, then publish with the hash you were told.",
         process.name
     );
     Some(Refusal::new(Code::Conflict, message))
