@@ -118,6 +118,10 @@ impl Config {
     /// Doubtful things.
     pub(super) fn warnings(&self) -> Vec<Fault> {
         let mut warnings = Vec::new();
+        if self.public_url.trim_end_matches('/').ends_with("/mcp") {
+            let message = "ends in /mcp, but MCP is served at /mcp below it: leave that out";
+            warnings.push(Fault::new("public_url", message));
+        }
         let rules = || self.auth.issuers.iter().flat_map(|issuer| &issuer.identities);
         if !rules().any(|rule| rule.operator_group.is_some()) && rules().next().is_some() {
             let message = "no rule names an operator_group: nobody can publish, cancel or decide escalations";

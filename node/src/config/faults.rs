@@ -68,7 +68,9 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Ok(Value::Null);
     }
-    serde_saphyr::from_str(text).map_err(|e| e.to_string())
+    // Advice for programmers helps nobody with a file.
+    serde_saphyr::from_str(text)
+        .map_err(|e| e.to_string().replace(", set DuplicateKeyPolicy in Options if acceptable", ""))
 }
 
 /// Reads settings from their tree; with faults, what is readable of them.
@@ -90,7 +92,7 @@ pub(super) fn shape<T: DeserializeOwned>(mut tree: Value) -> (Option<T>, Vec<Fau
             faults.push(Fault::new(&place, "required, and not there"));
             fill::<T>(&mut tree, &place)
         } else {
-            faults.push(Fault::new(&place, what));
+            faults.push(Fault::new(&place, mend(&what)));
             fill::<T>(&mut tree, &place)
         };
         if !mended {
@@ -102,6 +104,21 @@ pub(super) fn shape<T: DeserializeOwned>(mut tree: Value) -> (Option<T>, Vec<Fau
 
 fn read<T: DeserializeOwned>(tree: &Value) -> Result<T, (String, String)> {
     serde_path_to_error::deserialize(tree.clone()).map_err(|e| (e.path().to_string(), e.into_inner().to_string()))
+}
+
+/// What was found, with how to mend it where the library's words do not say so.
+fn mend(what: &str) -> String {
+    let expected = |types: &[&str]| types.iter().any(|kind| what.ends_with(&format!("expected {kind}")));
+    let how = if what.contains("socket address") {
+        "write an IP address and a port, such as 127.0.0.1:8080"
+    } else if expected(&["u64", "u32", "u16"]) {
+        "write a whole number, without a unit"
+    } else if expected(&["a sequence", "a set"]) {
+        "write a list, such as [a.example, b.example]"
+    } else {
+        return what.to_owned();
+    };
+    format!("{what}; {how}")
 }
 
 /// Puts something readable at `place`, so that the reading goes past it.

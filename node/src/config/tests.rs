@@ -110,6 +110,18 @@ auth:
         "shards",
     ];
     assert_eq!(places(&read), expected, "{:#?}", read.faults);
+    let mended = |place: &str, how| {
+        let fault = read.faults.iter().find(|fault| fault.place == place).unwrap();
+        assert!(fault.message.contains(how), "{fault}");
+    };
+    mended("listen", "such as 127.0.0.1:8080");
+    mended("lease_s", "write a whole number");
+}
+
+#[test]
+fn an_address_that_clients_would_double_is_doubtful() {
+    let read = read(&GOOD.replace("https://quorate.example.com\n", "https://quorate.example.com/mcp\n"), &[]);
+    assert_eq!(read.warnings.iter().map(|w| w.place.as_str()).collect::<Vec<_>>(), ["public_url"]);
 }
 
 #[test]
@@ -129,6 +141,7 @@ fn unreadable_files_are_one_fault() {
     assert_eq!(read("a: [", &[]).faults.len(), 1);
     assert_eq!(read("- a", &[]).faults.len(), 1);
     assert!(read("a: 1\na: 2", &[]).config.is_none());
+    assert!(!read("a: 1\na: 2", &[]).faults[0].message.contains("Options"));
     assert!(read("shards: 1\n\"shards\": 2", &[]).faults.iter().any(|fault| fault.message.contains("uplicate")));
     // Settings are an operator's own; all the same, no file ends the process or takes its memory.
     let wide = format!("a: &a {}\nb: [{}]", "x".repeat(100_000), vec!["*a"; 20_000].join(", "));
