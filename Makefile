@@ -12,7 +12,7 @@ help: ## List the targets
 setup: ## Install what building and testing need (says what)
 	@scripts/setup
 
-dev: setup ## Set up, build and serve at http://127.0.0.1:8080/mcp (ARGS="--nodes 3 …" are passed on)
+dev: setup ## Set up, build and serve at http://127.0.0.1:8080/mcp (options: ARGS="--nodes 3 --data DIR")
 	@. scripts/env && cargo run --locked --bin quorate -- dev $(ARGS)
 
 test: setup ## Set up, then every check and test; the last line counts them
