@@ -86,6 +86,40 @@ async fn dev_serves_and_goes_on_after_a_restart() {
     assert_eq!(server.end(), Some(0), "{}", server.told());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_dev_leaves_the_first_alone() {
+    let folder = Folder::new();
+    let data = folder.0.join("data");
+    let mut server = start(&data, &[]);
+    let dev = dev_json(&data);
+    // With one node, which has the store to itself, and with more, whose stores lie elsewhere.
+    for nodes in ["1", "3"] {
+        let second = ["dev", "--data", data.to_str().unwrap(), "--listen", "127.0.0.1:0", "--nodes", nodes];
+        let (status, _, err) = run(&second);
+        assert!(status == 1 && err.contains("in use by another quorate dev; stop that one"), "{err}");
+    }
+    assert_eq!(dev_json(&data), dev);
+    assert_eq!(tool(&dev, token(&dev, "agent-1"), "describe", json!({})).await["ok"], true);
+    // An address in use is told with what to do.
+    let taken = dev["mcp"][0].as_str().unwrap().strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
+    let other = folder.0.join("other");
+    let (status, _, err) = run(&["dev", "--data", other.to_str().unwrap(), "--listen", taken]);
+    assert!(status == 1 && err.contains("choose another address with listen"), "{err}");
+    server.signal("TERM");
+    assert_eq!(server.end(), Some(0), "{}", server.told());
+    assert!(server.told().contains("stopped"), "{}", server.told());
+}
+
+#[test]
+fn tokens_need_a_development_server() {
+    let folder = Folder::new();
+    let nowhere = folder.0.join("nowhere");
+    let (status, out, err) = run(&["token", "--data", nowhere.to_str().unwrap(), "--agent", "a"]);
+    assert!(status == 1 && out.is_empty() && err.contains("is quorate dev running there?"), "{out}{err}");
+    assert!(!nowhere.exists());
+    assert_eq!(run(&["token", "--human", "nobody"]).0, 2);
+}
+
 fn start(data: &std::path::Path, more: &[&str]) -> Server {
     std::fs::create_dir_all(data).unwrap();
     Server::dev(data, more)
@@ -136,7 +170,14 @@ async fn operators_work_by_command() {
     let published: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((status, &published["version"]["version"], &published["created"]), (0, &json!(1), &json!(true)));
     assert_eq!(published["version"]["hash"], hash.as_str());
-    assert!(process(&["publish", "p"]).1.contains("has this content already"));
+    let (status, out, _) = process(&["publish", "p", "--role", "lead=g_unknown"]);
+    assert!(status == 0 && out.contains("has this content already"), "{out}");
+    assert!(out.contains("quorate process map p --version 1 --role") && !out.contains("g_unknown"), "{out}");
+    let (status, out, _) = process(&["import", folder.0.join("p").to_str().unwrap()]);
+    assert!(status == 0 && out.contains("identical to version 1") && !out.contains("Next:"), "{out}");
+    let (status, _, err) = process(&["publish", "p", "--role", "lead=g_x", "--role", "lead=g_y"]);
+    assert!(status == 1 && err.contains("--role lead is given twice"), "{err}");
+    assert_eq!(process(&["publish", "p", "--hash", "0000"]).0, 2);
     let (status, out, _) = process(&["publish", "nowhere", "--json"]);
     let refused: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((status, &refused["error"]["code"]), (1, &json!("not_found")));
@@ -148,6 +189,16 @@ async fn operators_work_by_command() {
     assert!(process(&["list"]).1.lines().any(|line| line == "p 1 retired"));
     assert!(process(&["restore", "p"]).1.contains("p is in use"));
     assert!(process(&["show", "p"]).1.contains(published["version"]["hash"].as_str().unwrap()));
+
+    // What goes wrong says what to do next.
+    let mcp = dev_json(&data)["mcp"][0].as_str().unwrap().to_owned();
+    let file = folder.file("token", token(&dev_json(&data), "ops@example.com"));
+    for (server, word) in [(mcp.as_str(), "(admin_listen)?"), ("http://127.0.0.1:9", "is the server running there?")] {
+        let (status, _, err) = run(&["process", "list", "--server", server, "--token-file", file.to_str().unwrap()]);
+        assert!(status == 1 && err.contains(word), "{err}");
+    }
+    let (status, _, err) = process(&["import", "/nowhere"]);
+    assert!(status == 1 && err.contains("give a folder with PROCESS.md in it"), "{err}");
 
     // By address and token, as from another machine; an agent is refused.
     let dev = dev_json(&data);

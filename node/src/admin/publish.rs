@@ -82,6 +82,8 @@ pub(super) async fn publish(
     let CatalogReply::Published { version, created } = office.reach.change(publish).await? else {
         return Err(Fatal("a publication was answered with something else".to_owned()).into());
     };
+    // Nothing was bound where nothing was created.
+    let warnings = if created { warnings } else { Vec::new() };
     let version = office.version(&caller.org, &process, version).await?;
     Ok(Json(Published { created, version, warnings }))
 }

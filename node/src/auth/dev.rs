@@ -66,15 +66,26 @@ pub struct DevError(String);
 impl DevIssuer {
     /// Opens the issuer of a data folder, and makes its key (mode 0600) on first use.
     pub fn open(dir: &Path) -> Result<Self, DevError> {
+        if let Some(issuer) = Self::find(dir)? {
+            return Ok(issuer);
+        }
         let path = dir.join(FILE);
-        let fault = |what: &dyn std::fmt::Display| DevError(format!("{}: {what}", path.display()));
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => create(dir, &path).map_err(|e| fault(&e))?,
-            Err(e) => return Err(fault(&e)),
-        };
+        Self::from_text(&path, &create(dir, &path).map_err(|e| fault(&path, &e))?)
+    }
+
+    /// The issuer of a data folder that has one.
+    pub fn find(dir: &Path) -> Result<Option<Self>, DevError> {
+        let path = dir.join(FILE);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::from_text(&path, &text).map(Some),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(fault(&path, &e)),
+        }
+    }
+
+    fn from_text(path: &Path, text: &str) -> Result<Self, DevError> {
         let seed = URL_SAFE_NO_PAD.decode(text.trim()).ok().filter(|seed| seed.len() == 32);
-        Self::from_seed(&seed.ok_or_else(|| fault(&"not a key"))?)
+        Self::from_seed(&seed.ok_or_else(|| fault(path, &"not a key"))?)
     }
 
     fn from_seed(seed: &[u8]) -> Result<Self, DevError> {
@@ -154,6 +165,10 @@ impl DevIssuer {
         };
         AuthConfig { issuers: vec![issuer], leeway_s: 30 }
     }
+}
+
+fn fault(path: &Path, what: &dyn std::fmt::Display) -> DevError {
+    DevError(format!("{}: {what}", path.display()))
 }
 
 /// Writes a new key beside its place and moves it there, so that a crash leaves no half of one.

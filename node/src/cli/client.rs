@@ -50,7 +50,7 @@ impl Connection {
             None => dev()?.admin.into_iter().next().context("dev.json names no administration address")?,
         };
         let token = match &self.token_file {
-            Some(file) => std::fs::read_to_string(file).with_context(|| file.display().to_string())?,
+            Some(file) => std::fs::read_to_string(file).with_context(|| format!("token file {}", file.display()))?,
             None => dev()?.tokens.remove(OPERATOR).context("dev.json has no operator")?,
         };
         let base = format!("{}/admin/v1", base.trim_end_matches('/'));
@@ -87,13 +87,14 @@ impl Client {
             Some(body) => request.body(body),
             None => request,
         };
-        let response = request.send().await.with_context(|| format!("no answer from {url}"))?;
+        let response = request.send().await.map_err(reqwest::Error::without_url);
+        let response = response.with_context(|| format!("no answer from {url} (is the server running there?)"))?;
         let (status, text) = (response.status(), response.text().await?);
         if status.is_success() {
             return Ok(text);
         }
         let Ok(ErrorBody { error }) = serde_json::from_str::<ErrorBody>(&text) else {
-            anyhow::bail!("{url} answered {status}: {}", text.trim());
+            anyhow::bail!("{url} answered {status}{}", other_words(status, &text));
         };
         if self.json {
             println!("{text}");
@@ -101,6 +102,16 @@ impl Client {
         }
         tell(&error)
     }
+}
+
+/// What an answer says that is none of the administration interface: one of the door, of a proxy or of another server.
+fn other_words(status: reqwest::StatusCode, text: &str) -> String {
+    if status == reqwest::StatusCode::NOT_FOUND {
+        return ": is this the address of the administration (admin_listen)?".to_owned();
+    }
+    let refusal: Option<serde_json::Value> = serde_json::from_str(text).ok();
+    let described = refusal.as_ref().and_then(|refusal| refusal["error_description"].as_str());
+    format!(": {}", described.unwrap_or(text.trim()))
 }
 
 fn tell(error: &ErrorDetails) -> anyhow::Result<String> {

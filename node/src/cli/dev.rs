@@ -49,8 +49,8 @@ pub(super) struct Dev {
     /// Let time stand until POST /admin/v1/test/clock {"advance": "10m"}
     #[arg(long)]
     test_clock: bool,
-    /// Evaluator for steps with check
-    #[arg(long, value_name = "URL")]
+    /// Evaluator for steps with check; not offered yet
+    #[arg(long, value_name = "URL", hide = true)]
     evaluator_url: Option<String>,
     /// Post notifications to this address instead of logging them; the key of their signature is in DIR/notify-key
     #[arg(long, value_name = "URL")]
@@ -68,6 +68,7 @@ impl Dev {
         log::begin(LogFormat::Text, &self.log)?;
         let mut stop = signal::Stop::listen()?;
         std::fs::create_dir_all(&self.data).with_context(|| format!("--data {}", self.data.display()))?;
+        let _lock = devfile::lock(&self.data)?;
         devfile::remove(&self.data)?;
         let issuer = DevIssuer::open(&self.data)?;
         let clock = Arc::new(if self.test_clock { Clock::test(Timestamp(0)) } else { Clock::system() });
@@ -90,6 +91,7 @@ impl Dev {
         for node in nodes {
             node.stop().await;
         }
+        tracing::info!("stopped");
         Ok(())
     }
 
@@ -100,8 +102,10 @@ impl Dev {
         }
         println!("  Tokens          {} (agent-1, agent-2, mira@, fin@ and ops@example.com)", written.display());
         println!("Next: point an MCP client at the address above with a token as bearer, or see what is there with");
+        // As this program was called: it need not be on the PATH.
+        let program = std::env::args().next().unwrap_or_else(|| "quorate".to_owned());
         println!(
-            "  quorate process list{}",
+            "  {program} process list{}",
             if self.data.as_os_str() == DATA { String::new() } else { format!(" --data {}", self.data.display()) }
         );
     }

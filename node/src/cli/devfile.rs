@@ -1,11 +1,12 @@
 //! `dev.json`: addresses and tokens of `quorate dev`, for tools and tests. Only its owner may read it.
 
+use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -26,6 +27,23 @@ pub(super) struct DevFile {
     pub(super) admin: Vec<String>,
     pub(super) organization: String,
     pub(super) tokens: BTreeMap<String, String>,
+}
+
+/// Keeps a folder to one `quorate dev` for as long as the lock is held: a second one must not touch the first one's file.
+pub(super) fn lock(data: &Path) -> anyhow::Result<File> {
+    let place = data.join("dev.lock");
+    let place = || place.display().to_string();
+    let lock = File::options().create(true).append(true).mode(0o600).open(place()).with_context(place)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => {
+            bail!(
+                "data folder {}: in use by another quorate dev; stop that one, or give another folder with --data",
+                data.display()
+            )
+        }
+        Err(TryLockError::Error(fault)) => Err(fault).with_context(place),
+    }
 }
 
 /// Takes the file of an earlier start away: while it is there, the server was up.

@@ -49,7 +49,7 @@ enum ProcessCommand {
         /// The draft to publish, by the hash that import told; refused when another was imported since
         ///
         /// Without it, the draft that stands is looked at, told and published.
-        #[arg(long, value_name = "HASH")]
+        #[arg(long, value_name = "HASH", value_parser = hash)]
         hash: Option<String>,
     },
     /// List processes, or drafts
@@ -103,10 +103,11 @@ impl Process {
                     Some(hash) => hash,
                     None => seen(&client, &name, json).await?,
                 };
-                let request = PublishRequest { roles: map(roles), escalations, hash: Some(hash) };
+                let asked = !roles.is_empty();
+                let request = PublishRequest { roles: map(roles)?, escalations, hash: Some(hash) };
                 let path = format!("/processes/{}/publish", part(&name));
                 let published: Published = client.send(Method::POST, &path, serde_json::to_string(&request)?).await?;
-                tell(json, &published, tell_published)
+                tell(json, &published, |published| tell_published(published, asked))
             }
             ProcessCommand::List { drafts: true } => {
                 let page: DraftPage = client.get("/drafts?limit=100").await?;
@@ -128,7 +129,7 @@ impl Process {
             }
             ProcessCommand::Map { name, version, roles } => {
                 let path = format!("/processes/{}/versions/{version}/roles", part(&name));
-                let body = serde_json::to_string(&MapRequest { roles: map(roles) })?;
+                let body = serde_json::to_string(&MapRequest { roles: map(roles)? })?;
                 let version: Version = client.send(Method::PUT, &path, body).await?;
                 tell(json, &version, tell_version)
             }
@@ -139,7 +140,7 @@ impl Process {
 }
 
 async fn import(client: &Client, path: &Path, json: bool) -> anyhow::Result<()> {
-    let place = || path.display().to_string();
+    let place = || format!("{}: give a folder with PROCESS.md in it, or such a file", path.display());
     let (file, folder) = if path.is_dir() {
         let whole = path.canonicalize().with_context(place)?;
         let folder = whole.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -154,7 +155,7 @@ async fn import(client: &Client, path: &Path, json: bool) -> anyhow::Result<()> 
     } else {
         (path.to_owned(), None)
     };
-    let bytes = std::fs::read(&file).with_context(|| file.display().to_string())?;
+    let bytes = std::fs::read(&file).with_context(place)?;
     // The server tells what is wrong with bytes that are no text; here they only need to arrive.
     let text = String::from_utf8(bytes)
         .map_err(|e| anyhow::anyhow!("file: not UTF-8 from byte {}", e.utf8_error().valid_up_to()))?;
@@ -185,6 +186,9 @@ async fn list(client: &Client, json: bool) -> anyhow::Result<()> {
         }
     }
     tell(json, &all, |all| {
+        if all.items.is_empty() {
+            println!("no process is published");
+        }
         for item in &all.items {
             println!("{} {}{}", item.process, item.latest_version, if item.retired { " retired" } else { "" });
         }
@@ -202,8 +206,20 @@ fn binding(text: &str) -> Result<(String, String), String> {
     Ok((role.to_owned(), group.to_owned()))
 }
 
-fn map(roles: Vec<(String, String)>) -> BTreeMap<String, String> {
-    roles.into_iter().collect()
+fn map(roles: Vec<(String, String)>) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut map = BTreeMap::new();
+    for (role, group) in roles {
+        if let Some(first) = map.insert(role.clone(), group.clone()) {
+            anyhow::bail!("--role {role} is given twice, with {first} and {group}");
+        }
+    }
+    Ok(map)
+}
+
+/// A content hash as `import` tells it.
+fn hash(text: &str) -> Result<String, String> {
+    let is_hash = text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    if is_hash { Ok(text.to_owned()) } else { Err("write the 64 hex digits that import told".to_owned()) }
 }
 
 fn part(text: &str) -> String {

@@ -43,6 +43,7 @@ impl Serve {
             tracing::info!(mcp = running.mcp_url, admin = running.admin_url, "serving");
             stop.wait().await;
             running.stop().await;
+            tracing::info!("stopped");
             Ok(())
         })
     }

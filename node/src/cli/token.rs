@@ -44,7 +44,7 @@ struct Who {
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
     /// For a human with this e-mail address
-    #[arg(long, value_name = "EMAIL")]
+    #[arg(long, value_name = "EMAIL", value_parser = email)]
     human: Option<String>,
     /// Not a token, but the settings (auth) of a server that takes these tokens: for trials of quorate serve
     #[arg(long)]
@@ -66,10 +66,17 @@ impl Token {
         };
         let token =
             DevToken { who, organization: self.org, groups: self.groups, operator: self.operator, ttl: self.ttl };
-        std::fs::create_dir_all(&self.data)?;
-        println!("{}", DevIssuer::open(&self.data)?.token(&token)?);
+        let Some(issuer) = DevIssuer::find(&self.data)? else {
+            anyhow::bail!("{} has no issuer: is quorate dev running there? Give its --data", self.data.display());
+        };
+        println!("{}", issuer.token(&token)?);
         Ok(())
     }
+}
+
+fn email(text: &str) -> Result<String, String> {
+    let parts = text.split_once('@').filter(|(name, domain)| !name.is_empty() && !domain.is_empty());
+    parts.map(|_| text.to_owned()).ok_or_else(|| "write an e-mail address, such as ada@example.com".to_owned())
 }
 
 fn span(text: &str) -> Result<Duration, String> {

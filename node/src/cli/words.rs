@@ -15,6 +15,9 @@ pub(super) fn tell<T: Serialize>(json: bool, answer: &T, words: impl FnOnce(&T))
 }
 
 pub(super) fn tell_drafts(page: &DraftPage) {
+    if page.items.is_empty() {
+        println!("no drafts");
+    }
     for draft in &page.items {
         println!("{} {}", draft.process, draft.hash);
     }
@@ -39,14 +42,18 @@ pub(super) fn tell_draft(draft: &Draft) {
     if let Some(difference) = &draft.difference {
         print!("{difference}");
     }
-    let roles = draft.roles.iter().map(|bind| {
-        let group = bind.group.as_deref().unwrap_or("GROUP");
-        format!(" --role {}={group}", bind.role)
-    });
-    println!("Next: quorate process publish {} --hash {}{}", draft.process, draft.hash, roles.collect::<String>());
+    // What cannot be published, or is already, has no next step.
+    if draft.not_offered.is_empty() && !draft.identical {
+        let roles = draft.roles.iter().map(|bind| {
+            let group = bind.group.as_deref().unwrap_or("GROUP");
+            format!(" --role {}={group}", bind.role)
+        });
+        println!("Next: quorate process publish {} --hash {}{}", draft.process, draft.hash, roles.collect::<String>());
+    }
 }
 
-pub(super) fn tell_published(published: &Published) {
+/// `roles` is whether roles were to be bound.
+pub(super) fn tell_published(published: &Published, roles: bool) {
     let version = &published.version;
     if published.created {
         println!("{} version {} is published", version.process, version.version);
@@ -55,6 +62,9 @@ pub(super) fn tell_published(published: &Published) {
             "{} version {} has this content already; nothing was created or mapped",
             version.process, version.version
         );
+        if roles {
+            println!("To map roles: quorate process map {} --version {} --role …", version.process, version.version);
+        }
     }
     for warning in &published.warnings {
         println!("warning: {warning}");

@@ -28,8 +28,8 @@ use crate::auth::Authenticator;
 use crate::clock::Clock;
 use crate::cluster::found::FoundError;
 use crate::config::Organization;
-use crate::engine::Engine;
 use crate::engine::rocks::Rocks;
+use crate::engine::{Engine, EngineError};
 use crate::http::health::Readiness;
 use crate::http::observe::Metrics;
 use crate::http::{Public, public, serve};
@@ -61,7 +61,18 @@ pub enum StartError {
     Data(std::path::PathBuf, std::io::Error),
     /// The groups in the data folder cannot be opened.
     #[error("the data folder: {0}")]
-    Groups(#[from] OpenError),
+    Groups(OpenError),
+    /// Another node has the data folder open.
+    #[error("{0}; stop that one, or use another folder")]
+    InUse(EngineError),
+    /// The data folder is of a cluster with another number of shards.
+    #[error("the data folder has {stored} shards, and {asked} were asked for: say shards {stored}, it cannot change")]
+    Shards {
+        /// How many it has.
+        stored: u64,
+        /// How many were asked for.
+        asked: u64,
+    },
     /// The node finds no place in its cluster.
     #[error("the cluster: {0}")]
     Place(#[from] FoundError),
@@ -74,6 +85,18 @@ pub enum StartError {
     /// The system gives no random bytes.
     #[error("no random bytes: {0}")]
     Random(String),
+}
+
+impl From<OpenError> for StartError {
+    fn from(fault: OpenError) -> Self {
+        match fault {
+            OpenError::Engine(fault @ EngineError::InUse(_)) => Self::InUse(fault),
+            OpenError::Other { what: "shards", stored, asked } => Self::Shards { stored, asked },
+            other @ (OpenError::Engine(_) | OpenError::Other { .. } | OpenError::Shards(_) | OpenError::Damaged(_)) => {
+                Self::Groups(other)
+            }
+        }
+    }
 }
 
 /// A node that serves.
