@@ -1,10 +1,12 @@
 //! What handlers take from a request, refused in the form of this interface.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentprocess::json;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
 use futures_util::StreamExt;
 use quorate_proto::{Caller, CallerKind, Code};
@@ -16,6 +18,10 @@ use super::error::Fault;
 const FILE_BYTES_MAX: usize = 2 << 20;
 /// How much of a longer file is read and dropped, in bytes: a client that is cut off while it sends never sees the answer.
 const DROPPED_BYTES_MAX: usize = 64 << 20;
+/// What axum takes of a body that is no file, in bytes.
+const BODY_BYTES_MAX: usize = 2 << 20;
+/// How long a body may take to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The human operator who calls (PUB-WHO). Agents and other people are refused.
 pub struct Operator(pub Arc<Caller>);
@@ -66,10 +72,13 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Fault;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Fault> {
-        let bytes = Bytes::from_request(request, state).await;
-        let bytes = bytes.map_err(|e| Fault::new(Code::Invalid, e.body_text()))?;
-        let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         let fault = |what| Fault::with(Code::Invalid, "The body is not what this call takes.", vec![what]);
+        let bytes = in_time(Bytes::from_request(request, state)).await?;
+        let bytes = bytes.map_err(|e| match e.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => fault(format!("body: over {BODY_BYTES_MAX} bytes")),
+            _ => Fault::new(Code::Invalid, e.body_text()),
+        })?;
+        let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         json::parse(text, DEPTH_MAX).map_err(|e| fault(e.to_string()))?;
         let read = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(text));
         read.map(Self).map_err(|e| fault(e.to_string()))
@@ -83,17 +92,57 @@ impl<S: Send + Sync> FromRequest<S> for File {
     type Rejection = Fault;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Fault> {
-        let mut body = request.into_body().into_data_stream();
-        let (mut file, mut dropped) = (Vec::new(), 0);
-        while let Some(part) = body.next().await {
-            let part = part.map_err(|e| Fault::new(Code::Invalid, format!("The file did not arrive: {e}")))?;
-            let (kept, rest) = part.split_at(part.len().min(FILE_BYTES_MAX - file.len()));
-            file.extend_from_slice(kept);
-            dropped += rest.len();
-            if dropped > DROPPED_BYTES_MAX {
-                break;
-            }
+        in_time(file(request)).await?
+    }
+}
+
+async fn file(request: Request) -> Result<File, Fault> {
+    let mut body = request.into_body().into_data_stream();
+    let (mut file, mut dropped) = (Vec::new(), 0);
+    while let Some(part) = body.next().await {
+        let part = part.map_err(|e| Fault::new(Code::Invalid, format!("The file did not arrive: {e}")))?;
+        let (kept, rest) = part.split_at(part.len().min(FILE_BYTES_MAX - file.len()));
+        file.extend_from_slice(kept);
+        dropped += rest.len();
+        if dropped > DROPPED_BYTES_MAX {
+            break;
         }
-        Ok(Self(file))
+    }
+    Ok(File(file))
+}
+
+async fn in_time<T>(body: impl Future<Output = T>) -> Result<T, Fault> {
+    let late = |_| Fault::new(Code::Invalid, format!("The body did not arrive within {BODY_TIMEOUT:?}."));
+    tokio::time::timeout(BODY_TIMEOUT, body).await.map_err(late)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+    use axum::body::Body;
+    use axum::response::IntoResponse;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_never_ends_is_given_up() {
+        let never = || {
+            let stream = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
+            Request::new(Body::from_stream(stream))
+        };
+        let faults = [
+            File::from_request(never(), &()).await.map(|_| ()).unwrap_err(),
+            super::Body::<serde_json::Value>::from_request(never(), &()).await.map(|_| ()).unwrap_err(),
+        ];
+        for fault in faults {
+            assert_eq!(fault.into_response().status(), StatusCode::UNPROCESSABLE_ENTITY);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_too_large_is_told_so() {
+        let large = Request::new(Body::from(vec![b' '; BODY_BYTES_MAX + 1]));
+        let fault = super::Body::<serde_json::Value>::from_request(large, &()).await.map(|_| ()).unwrap_err();
+        assert!(format!("{fault:?}").contains("body: over 2097152 bytes"), "{fault:?}");
     }
 }

@@ -5,31 +5,46 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentprocess::EvidenceKind;
 use quorate_proto::shard::{Evidence, FileFact, Submission};
 use quorate_proto::{Caller, FileId, GroupId, Refusal};
-use quorate_statemachine::shard::read;
+use quorate_statemachine::shard::{Definitions, read};
 use quorate_statemachine::store::{Fatal, Read};
 use sha2::{Digest, Sha256};
 
 use super::arguments::Arguments;
+use super::envelope::invalid;
 use super::{Api, route};
 use crate::groups::Groups;
 
 /// What is known of the files of one call.
 type Facts = BTreeMap<FileId, FileFact>;
 
+/// Most that the files of one call may have together, in bytes: they are read whole while it waits.
+const FILES_BYTES_MAX: u64 = 256 << 20;
+
 impl<G: Groups> Api<G> {
-    /// The submitted work of `submit` or of a `completed` decision, with the facts about its files. They are gathered
-    /// only for a caller who `may` submit as far as one can tell here: the files are read whole, and whoever else asks
-    /// is refused before anybody looks at them.
-    pub(crate) async fn submission(
+    /// The submitted work of `submit` or of a `completed` decision on a run of `group`, with the facts about its files. They
+    /// are gathered only for a caller who `may` submit as far as a read can tell: the files are read whole, and whoever
+    /// else asks is refused before anybody looks at them, or gets the recorded answer of the same call.
+    pub(crate) async fn submission<F>(
         &self,
         caller: &Caller,
         arguments: &Arguments,
-        may: bool,
-    ) -> Result<Submission, Refusal> {
+        group: GroupId,
+        may: Option<F>,
+    ) -> Result<Submission, Refusal>
+    where
+        F: FnOnce(&dyn Read, &Definitions) -> Result<bool, Fatal> + Send + 'static,
+    {
         let items = arguments.evidence();
         let cited = items.iter().flatten().filter(|(kind, _)| *kind == EvidenceKind::File);
         let files: BTreeSet<FileId> = cited.filter_map(|(_, reference)| reference.parse().ok()).collect();
-        let facts = if may { self.facts(&caller.org, files).await? } else { Facts::new() };
+        let facts = match may.filter(|_| !files.is_empty()) {
+            Some(may) => {
+                let _turn = self.turn().await?;
+                let may = self.read_long(group, move |state, definitions, _| may(state, definitions)).await?;
+                if may { self.facts(&caller.org, files).await? } else { Facts::new() }
+            }
+            None => Facts::new(),
+        };
         let evidence = |(kind, reference): (EvidenceKind, String)| {
             let known = || reference.parse().ok().and_then(|file: FileId| facts.get(&file).copied());
             let file = match kind {
@@ -56,16 +71,31 @@ impl<G: Groups> Api<G> {
                 groups.entry(group).or_default().push(file);
             }
         }
-        let mut facts = Facts::new();
+        let (mut facts, mut left) = (Facts::new(), FILES_BYTES_MAX);
         for (group, files) in groups {
             let org = org.to_owned();
-            let read = self.read_long(group, move |state, _| {
-                files.into_iter().map(|file| Ok((file, fact(state, &org, file)?))).collect::<Result<Vec<_>, Fatal>>()
+            let read = self.read_long(group, move |state, _, _| {
+                let Some(left) = after_reading(state, &org, &files, left)? else { return Ok(None) };
+                let facts = files.into_iter().map(|file| Ok((file, fact(state, &org, file)?)));
+                Ok(Some((facts.collect::<Result<Vec<_>, Fatal>>()?, left)))
             });
-            facts.extend(read.await?);
+            let over = || invalid(vec![format!("evidence: files of over {FILES_BYTES_MAX} bytes together")]);
+            let (found, rest) = read.await?.ok_or_else(over)?;
+            facts.extend(found);
+            left = rest;
         }
         Ok(facts)
     }
+}
+
+/// What is left of `left` bytes when the files are read, if it suffices.
+fn after_reading(state: &dyn Read, org: &str, files: &[FileId], mut left: u64) -> Result<Option<u64>, Fatal> {
+    for file in files {
+        let bytes = read::file(state, org, *file)?.map_or(0, |row| row.bytes);
+        let Some(rest) = left.checked_sub(bytes) else { return Ok(None) };
+        left = rest;
+    }
+    Ok(Some(left))
 }
 
 fn fact(state: &dyn Read, org: &str, file: FileId) -> Result<FileFact, Fatal> {

@@ -51,7 +51,8 @@ impl<G: Groups> Api<G> {
         }
         let file: FileId = id.parse().map_err(|_| FileError::Missing)?;
         let group = route::file(file, self.groups.shards()).ok_or(FileError::Missing)?;
-        self.read_long(group, move |state, at| {
+        let _turn = self.turn().await?;
+        self.read_long(group, move |state, _, at| {
             if at >= query.expires { Ok(Err(FileError::Expired)) } else { body(state, &query.org, file) }
         })
         .await?

@@ -12,6 +12,7 @@ mod facts;
 mod file;
 mod join;
 mod keys;
+mod merge;
 mod read;
 mod route;
 mod schema;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 use agentprocess::json::Value;
 use quorate_proto::Caller;
 use quorate_statemachine::shard::Definitions;
+use tokio::sync::Semaphore;
 
 pub use arguments::DEPTH_MAX;
 pub use entropy::{Entropy, Os};
@@ -57,6 +59,8 @@ pub struct Api<G> {
     definitions: Arc<Definitions>,
     numbers: write::Numbers,
     attended: Attended,
+    /// Turns of reads that take long or much memory.
+    turns: Semaphore,
 }
 
 impl<G: Groups> Api<G> {
@@ -71,7 +75,8 @@ impl<G: Groups> Api<G> {
         let numbers = write::Numbers::new(groups.shards());
         // Without other knowledge every group is taken to have somebody in it.
         let attended: Attended = Box::new(|_, _| true);
-        Self { groups, settings, clock, entropy, ring: keys::Ring::default(), definitions, numbers, attended }
+        let turns = Semaphore::new(read::TURNS);
+        Self { groups, settings, clock, entropy, ring: keys::Ring::default(), definitions, numbers, attended, turns }
     }
 
     /// The same, told who is known to be in which group (ESC-WHERE).
@@ -119,6 +124,11 @@ impl<G: Groups> Api<G> {
             Some(_) | None => format!("arguments: over {} bytes", arguments::bytes_max(&self.settings)),
         };
         envelope::refused(&envelope::invalid(vec![issue]))
+    }
+
+    /// The envelope for a call that waited too long for room on this node.
+    pub fn busy(&self) -> Value {
+        envelope::refused(&envelope::retry("it has as much to work on as it can hold"))
     }
 
     async fn answer(&self, caller: &Caller, tool: &Tool, a: &Arguments) -> Answer {

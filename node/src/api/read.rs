@@ -2,6 +2,7 @@
 //! TIMER-LATE).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentprocess::time::Timestamp;
 use quorate_proto::shard::ShardCommand;
@@ -9,14 +10,19 @@ use quorate_proto::{Command, GroupId, Refusal, RunId};
 use quorate_statemachine::shard::Definitions;
 use quorate_statemachine::shard::read;
 use quorate_statemachine::store::{Fatal, Read};
+use tokio::sync::SemaphorePermit;
 
 use super::Api;
-use super::envelope::failed;
+use super::envelope::{failed, retry};
 use crate::groups::Groups;
 
 /// How often a read ticks before it answers with what is there. A tick of a run fires all that is due; a tick of a
 /// shard fires a bounded number, and a storm of due timers must not hold up a list for ever.
 const TICKS_MAX: usize = 8;
+/// How many reads that take long or much memory a node does at once.
+pub(super) const TURNS: usize = 2;
+/// How long a call waits for its turn.
+const TURN_WAIT: Duration = Duration::from_secs(10);
 
 impl<G: Groups> Api<G> {
     /// Runs `f` on a consistent state of `group`.
@@ -41,13 +47,26 @@ impl<G: Groups> Api<G> {
         read.await?.map_err(|e: Fatal| failed(&e))
     }
 
-    /// Runs `f`, which takes long, on a consistent state of `group`, where no other call waits for it.
+    /// A turn to read what takes long or much memory. Hold it until what was read is done with.
+    pub(crate) async fn turn(&self) -> Result<SemaphorePermit<'_>, Refusal> {
+        if let Ok(turn) = self.turns.try_acquire() {
+            return Ok(turn);
+        }
+        match tokio::time::timeout(TURN_WAIT, self.turns.acquire()).await {
+            Ok(Ok(turn)) => Ok(turn),
+            Ok(Err(_)) | Err(_) => Err(retry("others read as much as it can hold")),
+        }
+    }
+
+    /// Runs `f`, which takes long, on a consistent state of `group`, where no other call waits for it. Ask for a
+    /// [`Self::turn`] first.
     pub(crate) async fn read_long<T, F>(&self, group: GroupId, f: F) -> Result<T, Refusal>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, Timestamp) -> Result<T, Fatal> + Send + 'static,
+        F: FnOnce(&dyn Read, &Definitions, Timestamp) -> Result<T, Fatal> + Send + 'static,
     {
-        self.groups.read_long(group, f).await?.map_err(|e| failed(&e))
+        let definitions = Arc::clone(&self.definitions);
+        self.groups.read_long(group, move |state, at| f(state, &definitions, at)).await?.map_err(|e| failed(&e))
     }
 
     /// The same as `read`, once nothing is due in the run, or in the shard when none is named.
@@ -67,5 +86,15 @@ impl<G: Groups> Api<G> {
             };
         }
         self.read(group, f).await
+    }
+
+    /// The same as `read_long`, once nothing is due in the shard.
+    pub(crate) async fn read_settled_long<T, F>(&self, group: GroupId, f: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn Read, &Definitions, Timestamp) -> Result<T, Fatal> + Send + 'static,
+    {
+        self.read_settled(group, None, |_, _, _| Ok(())).await?;
+        self.read_long(group, f).await
     }
 }

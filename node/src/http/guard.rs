@@ -100,7 +100,7 @@ pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next
 fn preflight(asked: &HeaderMap) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let allow = [
-        (header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST")),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, PUT")),
         (header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600")),
     ];
     let wanted = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();

@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use super::mcp::{End, Pending, Sent};
+use super::room::Taken;
 use super::tools::{ToolInfo, Tools};
 
 /// What an agent is told once, before any call.
@@ -70,13 +71,14 @@ impl<T: Tools> ServerHandler for Handler<T> {
         let pending = pending.and_then(|parts| parts.extensions.get::<Arc<Pending>>()).cloned();
         let pending = pending.ok_or_else(|| ErrorData::internal_error("the call lost its arguments", None))?;
         let sent = pending.sent.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let envelope = match sent {
-            Some(Sent::Arguments(arguments)) => self.run(tool, &pending, arguments).await,
-            Some(Sent::TooLarge) => Some(self.0.tools.too_large(tool)),
+        let answered = match sent {
+            Some(Sent::Arguments(arguments, taken)) => self.run(tool, &pending, arguments, taken).await,
+            Some(Sent::TooLarge) => Some((self.0.tools.too_large(tool), [None, None])),
+            Some(Sent::Busy) => Some((self.0.tools.busy(), [None, None])),
             None => None,
         };
-        let (end, answer) = if let Some(envelope) = envelope {
-            (End::Envelope { tool, envelope }, Ok(CallToolResult::success(Vec::new()).into()))
+        let (end, answer) = if let Some((envelope, taken)) = answered {
+            (End::Envelope { tool, envelope, taken }, Ok(CallToolResult::success(Vec::new()).into()))
         } else {
             let message = format!("internal error; request {}", pending.request_id);
             (End::Broken { tool }, Err(ErrorData::internal_error(message, None)))
@@ -87,11 +89,18 @@ impl<T: Tools> ServerHandler for Handler<T> {
 }
 
 impl<T: Tools> Handler<T> {
-    async fn run(&self, tool: &'static str, pending: &Arc<Pending>, arguments: Bytes) -> Option<Value> {
+    async fn run(
+        &self,
+        tool: &'static str,
+        pending: &Arc<Pending>,
+        arguments: Bytes,
+        taken: [Taken; 2],
+    ) -> Option<(Value, [Taken; 2])> {
         let (tools, caller) = (Arc::clone(&self.0.tools), Arc::clone(&pending.caller));
-        let call = async move { tools.call(&caller, tool, arguments).await };
+        // The call keeps its room even when the client goes away.
+        let call = async move { Some((tools.call(&caller, tool, arguments).await?, taken)) };
         match self.0.tracker.spawn(call.in_current_span()).await {
-            Ok(envelope) => envelope,
+            Ok(answered) => answered,
             Err(fault) => {
                 tracing::error!(tool, request = &*pending.request_id, %fault, "a tool call broke");
                 None

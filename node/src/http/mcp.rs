@@ -19,6 +19,7 @@ use super::body::{Received, receive};
 use super::exact::{self, Fault};
 use super::handler::{Handler, Shared};
 use super::observe::{Called, Metrics, RequestId};
+use super::room::{Busy, Room, Taken};
 use super::tools::Tools;
 
 /// The longest answer of the SDK that is looked into, in bytes: a placeholder, or a list of tools.
@@ -29,6 +30,7 @@ pub struct Mcp<T: Tools> {
     service: StreamableHttpService<Handler<T>, NeverSessionManager>,
     metrics: Arc<Metrics>,
     body_bytes_max: usize,
+    room: Room,
 }
 
 /// A tool call on its way through the SDK: what goes in beside it, and what comes out.
@@ -45,8 +47,10 @@ pub struct Pending {
 
 /// What a tool call came with.
 pub enum Sent {
-    /// Its arguments as they were sent.
-    Arguments(Bytes),
+    /// Its arguments as they were sent, and the room that the call takes.
+    Arguments(Bytes, [Taken; 2]),
+    /// Arguments that there was no room for in time.
+    Busy,
     /// More than a request may hold; it was not kept.
     TooLarge,
 }
@@ -59,6 +63,8 @@ pub enum End {
         tool: &'static str,
         /// The exact envelope.
         envelope: Value,
+        /// The room that the call takes.
+        taken: [Taken; 2],
     },
     /// The call broke inside.
     Broken {
@@ -83,7 +89,7 @@ impl<T: Tools> Mcp<T> {
             Arc::new(NeverSessionManager::default()),
             config,
         );
-        Arc::new(Self { service, metrics, body_bytes_max })
+        Arc::new(Self { service, metrics, body_bytes_max, room: Room::default() })
     }
 }
 
@@ -94,7 +100,7 @@ pub async fn handle<T: Tools>(State(mcp): State<Arc<Mcp<T>>>, request: Request) 
     }
     let begun = Instant::now();
     let (mut parts, body) = request.into_parts();
-    let (message, sent) = match read(body, mcp.body_bytes_max).await {
+    let (message, sent) = match read(body, mcp.body_bytes_max, &mcp.room).await {
         Ok(read) => read,
         Err(refused) => return refused,
     };
@@ -114,10 +120,11 @@ pub async fn handle<T: Tools>(State(mcp): State<Arc<Mcp<T>>>, request: Request) 
     let answer = mcp.service.handle(Request::from_parts(parts, Body::from(message))).await.map(Body::new);
     let end = pending.and_then(|pending| pending.end.lock().unwrap_or_else(PoisonError::into_inner).take());
     match end {
-        Some(End::Envelope { tool, envelope }) => {
+        Some(End::Envelope { tool, envelope, taken }) => {
             let outcome = outcome(&envelope).to_owned();
             mcp.metrics.called(tool, &outcome, begun.elapsed());
             let mut response = joined(answer, envelope).await;
+            drop(taken);
             response.extensions_mut().insert(Called { tool: tool.to_owned(), outcome });
             response
         }
@@ -135,15 +142,20 @@ pub async fn handle<T: Tools>(State(mcp): State<Arc<Mcp<T>>>, request: Request) 
 }
 
 /// The message for the SDK and, if it is a tool call, what came with it.
-async fn read(body: Body, max: usize) -> Result<(Bytes, Option<Sent>), Response> {
+async fn read(body: Body, max: usize, room: &Room) -> Result<(Bytes, Option<Sent>), Response> {
     let too_large = || {
         let text = format!("a request may have at most {max} bytes");
         rpc_error(StatusCode::PAYLOAD_TOO_LARGE, &Fault { code: -32600, message: text, id: None })
     };
-    match receive(body, max).await {
-        Ok(Received::Whole(body)) => {
+    match receive(body, max, room).await {
+        Ok(Received::Whole(body, taken)) => {
             let split = exact::split(&body).map_err(|fault| refuse(&fault))?;
-            Ok((split.message, split.arguments.map(Sent::Arguments)))
+            let Some(arguments) = split.arguments else { return Ok((split.message, None)) };
+            let sent = match room.call(&arguments).await {
+                Ok(call) => Sent::Arguments(arguments, [taken, call]),
+                Err(Busy) => Sent::Busy,
+            };
+            Ok((split.message, Some(sent)))
         }
         // Only a tool call has an answer of its own for this (JSON-LIMITS, UPLOAD-LIMIT).
         Ok(Received::Outline(outline)) => match exact::split(&outline) {

@@ -11,6 +11,7 @@ pub mod health;
 pub mod mcp;
 pub mod observe;
 mod outline;
+mod room;
 pub mod serve;
 #[cfg(test)]
 mod tests;

@@ -37,6 +37,9 @@ pub trait Tools: Send + Sync + 'static {
     /// The envelope for a call that is larger than a request may be.
     fn too_large(&self, tool: &str) -> Value;
 
+    /// The envelope for a call that there was no room for.
+    fn busy(&self) -> Value;
+
     /// The file that `/files/{id}?{query}` opens.
     fn file(&self, id: &str, query: &str) -> impl Future<Output = Result<FileBody, FileError>> + Send;
 }
@@ -59,6 +62,10 @@ impl<G: Groups> Tools for Api<G> {
 
     fn too_large(&self, tool: &str) -> Value {
         Self::too_large(self, tool)
+    }
+
+    fn busy(&self) -> Value {
+        Self::busy(self)
     }
 
     fn file(&self, id: &str, query: &str) -> impl Future<Output = Result<FileBody, FileError>> + Send {

@@ -1,6 +1,7 @@
 //! `list_runs`: newest start first, by the index that fits the filter best.
 
-use agentprocess::json::{Object, Value};
+use agentprocess::json::Object;
+use quorate_proto::RunId;
 
 use super::head::{Head, RunState};
 use super::journal::Journal;
@@ -11,6 +12,10 @@ use crate::store::{Fatal, Read};
 
 /// How many index rows a page looks at: a rare match must not make one read scan everything.
 const ROWS_PER_PAGE_MAX: usize = 1000;
+
+/// Inputs up to this size, in bytes, are read with their row. Larger ones are read once it is known which rows are shown:
+/// a page of each shard with all of its inputs would be far more than one page of the list.
+const INPUTS_BYTES_MAX: u64 = 4096;
 
 /// What runs to list; all given parts must match (RUNS-MATCH).
 #[derive(Clone, Debug, Default)]
@@ -26,10 +31,31 @@ pub struct RunFilter {
 /// A page of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunsPage {
-    /// Items with their places, newest start first. May be fewer than asked for although `more` is set.
-    pub items: Vec<(RunsKey, Value)>,
+    /// Rows with their places, newest start first. May be fewer than asked for although `more` is set.
+    pub items: Vec<(RunsKey, RunItem)>,
     /// Where the next page goes on; `None` when there is nothing more.
     pub more: Option<RunsKey>,
+}
+
+/// A run in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunItem {
+    /// Its fields, without large inputs.
+    pub item: Object,
+    /// Compact bytes of the inputs.
+    pub input_bytes: u64,
+}
+
+impl RunItem {
+    /// Whether the inputs are to be read yet, with [`run_inputs`]. They never change.
+    pub fn lacks_inputs(&self) -> bool {
+        self.input_bytes > INPUTS_BYTES_MAX
+    }
+}
+
+/// The inputs of a run that [`runs_page`] listed.
+pub fn run_inputs(store: &dyn Read, run: RunId) -> Result<Object, Fatal> {
+    data::inputs(&Journal::new(store, run))
 }
 
 /// At most `limit` runs after `after`.
@@ -81,12 +107,15 @@ fn matches(head: &Head, filter: &RunFilter, digests: &[[u8; 16]]) -> bool {
         && digests.iter().all(|digest| head.input_digests.contains(digest))
 }
 
-fn item(store: &dyn Read, head: &Head) -> Result<Value, Fatal> {
+fn item(store: &dyn Read, head: &Head) -> Result<RunItem, Fatal> {
     let mut fields = Object::new();
     fields.set("id", head.run.to_string()).set("process", head.process.as_str());
     fields.set("version", u64::from(head.version)).set("state", head.state().as_str());
     fields.set("outcome", head.ended.as_ref().and_then(|e| e.outcome.clone()));
     fields.set("startedAt", head.started_at.to_string()).set("updatedAt", head.updated_at.to_string());
-    fields.set("inputs", data::inputs(&Journal::new(store, head.run))?);
-    Ok(fields.into())
+    let mut row = RunItem { item: fields, input_bytes: head.input_bytes };
+    if !row.lacks_inputs() {
+        row.item.set("inputs", run_inputs(store, head.run)?);
+    }
+    Ok(row)
 }

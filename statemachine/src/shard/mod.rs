@@ -27,6 +27,7 @@ pub mod request;
 pub mod rework;
 pub mod rows;
 pub mod settle;
+pub mod standing;
 pub mod step;
 pub mod tick;
 pub mod timer;

@@ -20,9 +20,10 @@ use crate::store::{Fatal, Read};
 
 pub use super::head::RunState;
 pub use super::keys::{RunsKey, WorkKey};
-pub use super::list::{RunFilter, RunsPage, runs_page};
+pub use super::list::{RunFilter, RunItem, RunsPage, run_inputs, runs_page};
 pub use super::rows::{FileRow, InstalledVersion, RequestRow};
-pub use super::work::work_page;
+pub use super::standing::{claim_stands, may_complete};
+pub use super::work::{PageSize, WorkItem, WorkPage, work_page};
 
 /// Where a run stands, for the edge: which version it pins and how far its journal goes.
 #[derive(Clone, Debug, PartialEq, Eq)]

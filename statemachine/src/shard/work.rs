@@ -16,27 +16,68 @@ use super::ranges::{item_range, ready_range};
 use super::{data, index, read};
 use crate::store::{Fatal, Read};
 
-/// At most `limit` items after `after`, oldest first, with their places (WORK-ORDER).
+/// How many bytes of run data may be read for one byte of the page: the snapshot of a person's item is a hash over all of
+/// its run's data.
+const HASHED_PER_BYTE: u64 = 8;
+
+/// What a page may have. The first item is given however large it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageSize {
+    /// Items.
+    pub items: usize,
+    /// Bytes of them together.
+    pub bytes: u64,
+}
+
+/// A page of work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkPage {
+    /// Items with their places, oldest first (WORK-ORDER).
+    pub items: Vec<(WorkKey, WorkItem)>,
+    /// Where the next page goes on; `None` when there is nothing more.
+    pub more: Option<WorkKey>,
+}
+
+/// An item of work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkItem {
+    /// As it is shown.
+    pub item: Value,
+    /// What it counts in a page, in bytes.
+    pub bytes: u64,
+}
+
+/// The oldest work after `after`, as much as `size` allows.
 pub fn work_page(
     store: &dyn Read,
     definitions: &Definitions,
     caller: &Caller,
     process: Option<&str>,
     after: Option<&WorkKey>,
-    limit: usize,
+    size: PageSize,
     at: Timestamp,
-) -> Result<Vec<(WorkKey, Value)>, Fatal> {
+) -> Result<WorkPage, Fatal> {
     let mut places = BTreeSet::new();
     for range in ranges(caller, process, after) {
-        for (key, _) in store.scan(range, false, limit)? {
+        for (key, _) in store.scan(range, false, size.items + 1)? {
             match Key::decode(&key) {
                 Some(Key::Ready { place, .. } | Key::Item { place, .. }) => places.insert(place),
                 Some(_) | None => return Err(Fatal("a work row without a work key".to_owned())),
             };
         }
     }
-    let page = places.into_iter().take(limit);
-    page.map(|place| Ok((place, entry(store, definitions, caller.kind, place, at)?))).collect()
+    let (mut page, mut bytes) = (WorkPage { items: Vec::new(), more: None }, 0);
+    for place in places {
+        if page.items.len() == size.items || bytes >= size.bytes {
+            return Ok(page);
+        }
+        let found = entry(store, definitions, caller.kind, place, at)?;
+        bytes += found.bytes;
+        page.items.push((place, found));
+        page.more = Some(place);
+    }
+    page.more = None;
+    Ok(page)
 }
 
 /// The index ranges that hold the caller's work: an agent's processes (WORK-MAY), a person's groups and own name.
@@ -63,7 +104,7 @@ fn entry(
     kind: CallerKind,
     place: WorkKey,
     at: Timestamp,
-) -> Result<Value, Fatal> {
+) -> Result<WorkItem, Fatal> {
     let lost = || Fatal(format!("run {}: a work row without its work", place.run));
     let head = read::any_head(store, place.run)?.ok_or_else(lost)?;
     let definition = definitions.of(store, &head)?;
@@ -71,7 +112,7 @@ fn entry(
     let journal = Journal::new(store, place.run);
     let position = place.position as usize;
     let (step, state) = process.steps.get(position).zip(head.steps.get(position)).ok_or_else(lost)?;
-    let mut fields = Object::new();
+    let (mut fields, mut hashed) = (Object::new(), 0);
     fields.set("runId", head.run.to_string());
     match kind {
         CallerKind::Agent => {
@@ -84,11 +125,14 @@ fn entry(
         CallerKind::Human => {
             run_fields(&mut fields, &head);
             let open = state.item.as_ref().ok_or_else(lost)?;
+            hashed = data::bytes(&head, process);
             let snapshot = data::snapshot(&data::run_data(&head, process, &journal)?);
             fields.set("workItem", item::work_item(&head, process, (position, open), &journal, &snapshot)?);
         }
     }
-    Ok(fields.into())
+    let item = Value::from(fields);
+    let bytes = data::value_bytes(&item) + hashed / HASHED_PER_BYTE;
+    Ok(WorkItem { item, bytes })
 }
 
 fn run_fields(fields: &mut Object, head: &Head) {

@@ -194,8 +194,9 @@ impl World {
 
     pub fn work_of(&self, caller: &Caller, process: Option<&str>) -> Vec<Value> {
         let definitions = &self.machine.definitions;
-        let page = read::work_page(&self.store, definitions, caller, process, None, 100, self.at).unwrap();
-        page.into_iter().map(|(_, item)| item).collect()
+        let size = read::PageSize { items: 100, bytes: u64::MAX };
+        let page = read::work_page(&self.store, definitions, caller, process, None, size, self.at).unwrap();
+        page.items.into_iter().map(|(_, row)| row.item).collect()
     }
 }
 

@@ -5,6 +5,7 @@ mod arguments;
 mod files;
 mod limits;
 mod lists;
+mod pages;
 mod requests;
 #[path = "../../../tests/support/results.rs"]
 #[allow(dead_code, reason = "shared with other tests")]

@@ -1,7 +1,9 @@
 //! `decide`: the cross-argument rules here, since they need no state (DECIDE-ORDER); the rest in the run's turn.
 
 use quorate_proto::shard::{Action, Decide, Decision};
-use quorate_proto::{Caller, CallerKind, Refusal};
+use quorate_proto::{Caller, CallerKind};
+use quorate_statemachine::shard::{Definitions, read};
+use quorate_statemachine::store::Read;
 
 use crate::api::Api;
 use crate::api::arguments::Arguments;
@@ -16,23 +18,23 @@ impl<G: Groups> Api<G> {
             return Err(invalid(issues));
         }
         let (group, run) = self.place(&a.need("runId")?)?;
-        let decide = Decide {
-            run,
-            work_item: a.need("workItemId")?,
-            snapshot: a.need("snapshot")?,
-            decision: self.decision(caller, a, &decision).await?,
-        };
-        self.write(caller, "decide", a, group, Action::Decide(Box::new(decide))).await
-    }
-
-    async fn decision(&self, caller: &Caller, a: &Arguments, decision: &str) -> Result<Decision, Refusal> {
-        Ok(match decision {
-            "completed" => Decision::Completed(self.submission(caller, a, caller.kind == CallerKind::Human).await?),
+        let (work_item, snapshot) = (a.need("workItemId")?, a.need("snapshot")?);
+        let decision = match decision.as_str() {
+            "completed" => {
+                let (asks, item, seen) = (caller.clone(), work_item.clone(), snapshot.clone());
+                let may = move |state: &dyn Read, definitions: &Definitions| {
+                    read::may_complete(state, definitions, &asks, (run, &item, &seen))
+                };
+                let human = caller.kind == CallerKind::Human;
+                Decision::Completed(self.submission(caller, a, group, human.then_some(may)).await?)
+            }
             "approved" => Decision::Approved { note: a.unless_blank("note") },
             "rejected" => Decision::Rejected { note: a.not_blank("note")? },
             "returned" => Decision::Returned { note: a.not_blank("note")? },
             _ => Decision::Failed { note: a.not_blank("note")? },
-        })
+        };
+        let decide = Decide { run, work_item, snapshot, decision };
+        self.write(caller, "decide", a, group, Action::Decide(Box::new(decide))).await
     }
 }
 

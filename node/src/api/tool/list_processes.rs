@@ -2,11 +2,13 @@
 
 use agentprocess::json::{Object, Value};
 use quorate_proto::{Caller, GroupId};
+use quorate_statemachine::store::{Fatal, Read};
 
 use crate::api::Api;
 use crate::api::arguments::Arguments;
 use crate::api::catalog::{self, VersionRow};
 use crate::api::envelope::{Answer, failed};
+use crate::api::merge::PAGE_BYTES_MAX;
 use crate::groups::Groups;
 
 /// Processes on a page.
@@ -16,15 +18,26 @@ impl<G: Groups> Api<G> {
     pub(in crate::api) async fn list_processes(&self, caller: &Caller, a: &Arguments) -> Answer {
         let after: Option<String> = self.cursor(caller, "list_processes", a).await?;
         let org = caller.org.clone();
-        let read =
-            self.groups.read(GroupId::Catalog, move |state, _| catalog::list(state, &org, after.as_deref(), PAGE + 1));
-        let mut rows = read.await?.map_err(|e| failed(&e))?;
-        let more = rows.len() > PAGE;
-        rows.truncate(PAGE);
-        let last = rows.last().filter(|_| more).map(|row| row.process.name.clone());
-        let items = rows.into_iter().map(item).collect();
+        let read = self.groups.read(GroupId::Catalog, move |state, _| page(state, &org, after));
+        let (items, last) = read.await?.map_err(|e| failed(&e))?;
         self.page(caller, "list_processes", a, items, last).await
     }
+}
+
+/// Items after a name, and the last name when there are more. A version is far larger than its item, so one is read at a
+/// time.
+fn page(state: &dyn Read, org: &str, mut after: Option<String>) -> Result<(Vec<Value>, Option<String>), Fatal> {
+    let (mut items, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = catalog::list(state, org, after.as_deref(), 1)?.pop() {
+        if items.len() == PAGE || bytes >= PAGE_BYTES_MAX {
+            return Ok((items, after));
+        }
+        after = Some(row.process.name.clone());
+        let item = item(row);
+        bytes += item.to_string().len() as u64;
+        items.push(item);
+    }
+    Ok((items, None))
 }
 
 fn item(row: VersionRow) -> Value {

@@ -1,11 +1,15 @@
 //! `list_runs`: the newest runs of all shards, merged (RUNS-LIST, RUNS-MATCH).
 
-use agentprocess::json::Value;
-use quorate_proto::{Caller, Refusal};
-use quorate_statemachine::shard::read::{self, RunFilter, RunState, RunsKey};
+use std::collections::BTreeMap;
+
+use agentprocess::json::Object;
+use quorate_proto::{Caller, GroupId, Refusal, RunId};
+use quorate_statemachine::shard::read::{self, RunFilter, RunItem, RunState, RunsKey};
+use quorate_statemachine::store::Fatal;
 
 use crate::api::arguments::Arguments;
 use crate::api::envelope::Answer;
+use crate::api::merge::Merged;
 use crate::api::{Api, route};
 use crate::groups::Groups;
 
@@ -21,16 +25,29 @@ impl<G: Groups> Api<G> {
             state: a.text("state").as_deref().and_then(RunState::parse),
             inputs: a.object("inputs"),
         };
-        let (limit, mut items) = (a.limit(), Vec::new());
+        let limit = a.limit();
+        let mut found = Merged { rows: Vec::new(), more: None };
         for _ in 0..ROUNDS_MAX {
-            let (rows, more) = self.runs_round(caller, &filter, after.as_ref(), limit - items.len()).await?;
-            items.extend(rows);
-            after = more;
-            if after.is_none() || items.len() >= limit {
+            let round = self.runs_round(caller, &filter, after.as_ref(), limit - found.rows.len()).await?;
+            found.rows.extend(round.rows);
+            found.more = round.more;
+            after = found.more;
+            if after.is_none() || found.rows.len() >= limit {
                 break;
             }
         }
-        self.page(caller, "list_runs", a, items, after).await
+        found.fit(|row| row.input_bytes);
+        let large = found.rows.iter().any(|(_, row)| row.lacks_inputs());
+        let _turn = if large { Some(self.turn().await?) } else { None };
+        let mut inputs = self.large_inputs(&found.rows).await?;
+        let items = found.rows.into_iter().map(|(key, row)| {
+            let mut item = row.item;
+            if let Some(inputs) = inputs.remove(&key.run) {
+                item.set("inputs", inputs);
+            }
+            item.into()
+        });
+        self.page(caller, "list_runs", a, items.collect(), found.more).await
     }
 
     /// At most `limit` rows of all shards in order, and after which row to go on when there may be more.
@@ -40,7 +57,7 @@ impl<G: Groups> Api<G> {
         filter: &RunFilter,
         after: Option<&RunsKey>,
         limit: usize,
-    ) -> Result<(Vec<Value>, Option<RunsKey>), Refusal> {
+    ) -> Result<Merged<RunsKey, RunItem>, Refusal> {
         let shards = route::all(self.groups.shards()).map(|group| {
             let (org, filter, after) = (caller.org.clone(), filter.clone(), after.copied());
             self.read_settled(group, None, move |state, _, _| {
@@ -48,16 +65,24 @@ impl<G: Groups> Api<G> {
             })
         });
         let pages = futures_util::future::try_join_all(shards).await?;
-        // Beyond the row where a shard's scan stopped, that shard may hold rows that come first.
-        let horizon = pages.iter().filter_map(|page| page.more).min();
-        let mut rows: Vec<_> = pages.into_iter().flat_map(|page| page.items).collect();
-        rows.sort_by_key(|(key, _)| *key);
-        if let Some(horizon) = &horizon {
-            rows.retain(|(key, _)| key <= horizon);
+        Ok(Merged::new(pages.into_iter().map(|page| (page.items, page.more)), limit))
+    }
+
+    /// The inputs that are too large to be read with every row that is looked at.
+    async fn large_inputs(&self, rows: &[(RunsKey, RunItem)]) -> Result<BTreeMap<RunId, Object>, Refusal> {
+        let mut groups: BTreeMap<GroupId, Vec<RunId>> = BTreeMap::new();
+        for (key, _) in rows.iter().filter(|(_, row)| row.lacks_inputs()) {
+            if let Some(group) = route::run(key.run, self.groups.shards()) {
+                groups.entry(group).or_default().push(key.run);
+            }
         }
-        let cut = rows.len() > limit;
-        rows.truncate(limit);
-        let more = if cut { rows.last().map(|(key, _)| *key) } else { horizon };
-        Ok((rows.into_iter().map(|(_, item)| item).collect(), more))
+        let mut inputs = BTreeMap::new();
+        for (group, runs) in groups {
+            let read = self.read_long(group, move |state, _, _| {
+                runs.into_iter().map(|run| Ok((run, read::run_inputs(state, run)?))).collect::<Result<Vec<_>, Fatal>>()
+            });
+            inputs.extend(read.await?);
+        }
+        Ok(inputs)
     }
 }

@@ -2,7 +2,8 @@
 
 use quorate_proto::shard::Action;
 use quorate_proto::{Caller, CallerKind, GroupId, Refusal, RunId};
-use quorate_statemachine::shard::read;
+use quorate_statemachine::shard::{Definitions, read};
+use quorate_statemachine::store::Read;
 
 use crate::api::Api;
 use crate::api::arguments::Arguments;
@@ -13,7 +14,9 @@ impl<G: Groups> Api<G> {
     pub(in crate::api) async fn submit(&self, caller: &Caller, a: &Arguments) -> Answer {
         let (group, token) = self.verify_token(caller, &a.need("token")?).await?;
         let holds = caller.kind == CallerKind::Agent && caller.id == token.holder;
-        let submission = self.submission(caller, a, holds).await?;
+        let (org, claim) = (caller.org.clone(), token.clone());
+        let stands = move |state: &dyn Read, _: &Definitions| Ok(holds && read::claim_stands(state, &org, &claim)?);
+        let submission = self.submission(caller, a, group, holds.then_some(stands)).await?;
         self.write(caller, "submit", a, group, Action::Submit { token, submission }).await
     }
 

@@ -112,6 +112,7 @@ async fn other_hosts_and_origins_are_refused() {
     };
     let response = preflight("http://localhost:3000").await.unwrap();
     assert_eq!(response.status(), 204);
+    assert_eq!(response.headers()["access-control-allow-methods"], "GET, POST, PUT");
     assert_eq!(response.headers()["access-control-allow-headers"], "authorization,mcp-protocol-version");
     assert_eq!(preflight("https://evil.example.com").await.unwrap().status(), 403);
     let file = server.request(Method::GET, "/files/f_1?s=1").header("host", "evil.example.com").send().await.unwrap();

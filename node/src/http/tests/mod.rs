@@ -32,6 +32,7 @@ const UPLOAD_BYTES_MAX: u64 = 3000;
 #[derive(Default)]
 struct Fake {
     begun: Notify,
+    slow: AtomicUsize,
     go_on: Notify,
     finished: AtomicUsize,
 }
@@ -42,6 +43,10 @@ impl Tools for Fake {
         let output_schema = Some(include_str!("../../../../schemas/shared/envelope.json"));
         let info = |name, writes| ToolInfo { name, description: "For tests.", input_schema, output_schema, writes };
         vec![info("echo", false), info("who", false), info("slow", true), info("panic", true), info("refuse", true)]
+    }
+
+    fn busy(&self) -> Value {
+        envelope::refused(&envelope::invalid(vec!["busy".to_owned()]))
     }
 
     fn too_large(&self, tool: &str) -> Value {
@@ -60,6 +65,7 @@ impl Tools for Fake {
                 data.set("id", caller.id.as_str()).set("org", caller.org.as_str()).set("kind", kind);
             }
             "slow" => {
+                self.slow.fetch_add(1, Ordering::SeqCst);
                 self.begun.notify_one();
                 self.go_on.notified().await;
                 self.finished.fetch_add(1, Ordering::SeqCst);

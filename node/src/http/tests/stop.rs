@@ -122,3 +122,40 @@ async fn operators_see_life_readiness_and_metrics() {
         "{text}"
     );
 }
+
+/// Calls with large arguments wait for each other, small ones for nobody, and all are answered.
+#[tokio::test]
+async fn large_calls_wait_for_room() {
+    let server = Arc::new(Server::start().await);
+    // A call weighs 1.25 MB of the 8 MiB.
+    let numbers = format!("[{}1]", "1,".repeat(500_000));
+    let large = Arc::new(SLOW.replace("{}}}", &format!(r#"{{"n":{numbers}}}}}}}"#)));
+    let calls: Vec<_> = (0..8)
+        .map(|_| {
+            let (server, large) = (Arc::clone(&server), Arc::clone(&large));
+            tokio::spawn(async move { server.send("2025-11-25", large.as_str()).await.0 })
+        })
+        .collect();
+    tokio::time::timeout(Duration::from_secs(9), async {
+        while server.tools.slow.load(Ordering::SeqCst) < 6 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(server.tools.slow.load(Ordering::SeqCst), 6, "the others wait");
+        server.tools.go_on.notify_one();
+        while server.tools.slow.load(Ordering::SeqCst) < 7 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let small = SLOW.replace("slow", "echo");
+        assert_eq!(server.send("2025-11-25", small).await.0, 200);
+        while server.tools.finished.load(Ordering::SeqCst) < 8 {
+            server.tools.go_on.notify_one();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await
+    .expect("in time");
+    for call in calls {
+        assert_eq!(call.await.unwrap(), 200);
+    }
+}

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use agentprocess::{StepIndex, StepKind, same_person};
+use agentprocess::{StepIndex, StepKind};
 use quorate_proto::shard::{Decide, Decision};
-use quorate_proto::{Caller, CallerKind, Code, Refusal, Reply, WorkItemId};
+use quorate_proto::{Code, Refusal, Reply, WorkItemId};
 
 use super::Call;
 use crate::shard::advance::{self, complete, end, fail_step, go, position};
 use crate::shard::change::{Change, Writes};
 use crate::shard::event::{Event, Record};
-use crate::shard::head::{Assigned, ItemHead};
+use crate::shard::head::ItemHead;
 use crate::shard::refuse::{self, Stop};
 use crate::shard::settle::settle;
-use crate::shard::{accept, data, item, read, rework};
+use crate::shard::standing::may_decide;
+use crate::shard::{accept, data, item, rework};
 use crate::store::Fatal;
 
 /// Carries out a person's decision on an open work item.
@@ -83,15 +84,6 @@ fn open_item(change: &Change, decide: &Decide) -> Result<(StepIndex, ItemHead), 
         Some((step, item)) => Ok((step, item.clone())),
         None => Err(refuse::conflict("already_decided", "This work item is decided. Read the run with get_run.")),
     }
-}
-
-/// Whether the caller is a person the item is assigned to, at this moment (GROUP-LIVE).
-fn may_decide(caller: &Caller, assigned: &Assigned) -> bool {
-    caller.kind == CallerKind::Human
-        && match assigned {
-            Assigned::Group(group) => caller.groups.contains(group),
-            Assigned::Person(person) => same_person(read::person_value(caller), person),
-        }
 }
 
 /// A rejection goes back, or ends the run (§3.4).
