@@ -205,8 +205,8 @@ async fn three_processes_found_a_cluster_once_and_one_that_is_lost_is_replaced()
     let [lost] = lost.as_slice() else { panic!("{lost:?}") };
     cluster.let_in(2, &operator).await;
     cluster.start(2);
-    let (status, said) =
-        http("DELETE", &format!("{}/admin/v1/cluster/nodes/{lost}", cluster.url(1, 1)), &operator, "").await;
+    let url = format!("{}/admin/v1/cluster/nodes/{lost}", cluster.url(1, 1));
+    let (status, said) = http("DELETE", &url, &operator, "").await;
     assert_eq!(status, 200, "{said}");
     cluster.members(0, &operator, &[1, 2, 3, 4].into_iter().filter(|node| node != lost).collect::<Vec<_>>()).await;
     cluster.ready(2).await;

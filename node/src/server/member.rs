@@ -125,26 +125,25 @@ struct Keep {
 impl Keep {
     async fn run(self) {
         loop {
-            tokio::time::sleep(LOOK_EVERY).await;
-            let nodes = self.groups.peek(GroupId::Catalog, nodes);
-            let nodes = match nodes {
-                Ok(Ok(nodes)) => nodes,
-                Ok(Err(e)) => {
-                    tracing::error!(reason = %e, "the nodes of the cluster cannot be read");
-                    continue;
-                }
+            match self.groups.peek(GroupId::Catalog, nodes) {
+                Ok(Ok(nodes)) => self.look(&nodes).await,
+                Ok(Err(e)) => tracing::error!(reason = %e, "the nodes of the cluster cannot be read"),
                 // The catalog does not run here, which readiness tells.
-                Err(_) => continue,
-            };
-            self.note(&nodes).await;
-            self.address(&nodes);
-            self.find(&nodes).await;
-            let members: BTreeSet<_> = nodes.iter().filter(|(_, row)| !row.removed).map(|(node, _)| *node).collect();
-            if !members.is_empty() {
-                self.groups.keep_members(&members).await;
+                Err(_) => {}
             }
-            self.groups.spread_leaders().await;
+            tokio::time::sleep(LOOK_EVERY).await;
         }
+    }
+
+    async fn look(&self, nodes: &[(u64, NodeRow)]) {
+        self.note(nodes).await;
+        self.address(nodes);
+        self.find(nodes).await;
+        let members: BTreeSet<_> = nodes.iter().filter(|(_, row)| !row.removed).map(|(node, _)| *node).collect();
+        if !members.is_empty() {
+            self.groups.keep_members(&members).await;
+        }
+        self.groups.spread_leaders().await;
     }
 
     /// Tells the catalog what it does not know yet: the founders, and where this node is.

@@ -70,7 +70,7 @@ fn work_with_large_handoffs_comes_on_several_pages() {
     world.advance(11);
     let (sizes, found) = pages(&world, "a1", "get_work", r#""limit":100"#, "runId");
     assert_eq!(found, runs);
-    assert!(sizes.len() > 2 && sizes.iter().all(|size| *size <= 12), "{sizes:?}");
+    assert!(sizes.len() > 1 && sizes.iter().all(|size| *size <= 12), "{sizes:?}");
 }
 
 /// The data behind a person's items count, too: all of them are read for the snapshots.

@@ -28,10 +28,7 @@ pub(in crate::catalog) fn apply(store: &mut dyn Store, command: &NodeCommand) ->
                 return Ok(if row.removed { Err(removed(*number)) } else { Ok(CatalogReply::Node { node: *number }) });
             }
             // The numbers of founders are only known from their rows.
-            let Some(last) = nodes.last().map(|(number, _)| *number) else {
-                let message = "The cluster does not know its founders yet. Join again in a moment.";
-                return Ok(Err(Refusal::new(Code::Retry, message)));
-            };
+            let Some(last) = nodes.last().map(|(number, _)| *number) else { return Ok(Err(not_yet())) };
             if nodes.iter().filter(|(_, row)| !row.removed).count() >= NODES_MAX {
                 let message = format!("The cluster has {NODES_MAX} nodes, the most there can be. Remove one first.");
                 return Ok(Err(Refusal::new(Code::Conflict, message)));
@@ -42,6 +39,7 @@ pub(in crate::catalog) fn apply(store: &mut dyn Store, command: &NodeCommand) ->
         NodeCommand::Move { node, address } => change(store, &nodes, *node, |row| {
             row.node.address.clone_from(address);
         }),
+        NodeCommand::Remove { .. } if nodes.is_empty() => Err(not_yet()),
         NodeCommand::Remove { node } => {
             let others = nodes.iter().any(|(number, row)| number != node && !row.removed);
             if !others {
@@ -67,6 +65,10 @@ fn change(store: &mut dyn Store, nodes: &[(u64, NodeRow)], node: u64, change: im
 
 fn put(store: &mut dyn Store, number: u64, node: Node, removed: bool) {
     store.put(Key::Node(number).bytes(), codec::encode(&NodeRow { node, removed }));
+}
+
+fn not_yet() -> Refusal {
+    Refusal::new(Code::Retry, "The cluster does not know its founders yet. Ask again in a moment.")
 }
 
 fn removed(node: u64) -> Refusal {

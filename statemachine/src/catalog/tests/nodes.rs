@@ -25,7 +25,9 @@ fn there(world: &World) -> Vec<(u64, String, bool)> {
 #[test]
 fn a_number_is_given_once() {
     let mut world = World::default();
-    assert_eq!(say(&mut world, NodeCommand::Join(node(3))), Err(Code::Retry), "nobody knows the founders yet");
+    for early in [NodeCommand::Join(node(3)), NodeCommand::Remove { node: 1 }] {
+        assert_eq!(say(&mut world, early), Err(Code::Retry), "nobody knows the founders yet");
+    }
     let founders: BTreeMap<_, _> = [(1, node(1)), (2, node(2))].into();
     assert_eq!(say(&mut world, NodeCommand::Found(founders)), Ok(0));
     assert_eq!(say(&mut world, NodeCommand::Found([(7, node(7))].into())), Ok(0), "founded once");
