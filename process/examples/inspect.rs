@@ -17,11 +17,14 @@ fn main() -> ExitCode {
     for name in std::env::args().skip(1) {
         println!("{name}");
         let mut path = std::path::PathBuf::from(&name);
+        let mut folder = None;
         if path.is_dir() {
+            let whole = path.canonicalize().ok();
+            folder = whole.and_then(|whole| Some(whole.file_name()?.to_string_lossy().into_owned()));
             path.push("PROCESS.md");
         }
         match std::fs::read(&path) {
-            Ok(file) => good &= inspect(&file),
+            Ok(file) => good &= inspect(folder.as_deref(), &file),
             Err(error) => {
                 println!("  cannot be read: {error}");
                 good = false;
@@ -31,8 +34,8 @@ fn main() -> ExitCode {
     if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn inspect(file: &[u8]) -> bool {
-    let document = match Document::read(file) {
+fn inspect(folder: Option<&str>, file: &[u8]) -> bool {
+    let document = match Document::read_in(folder, file) {
         Ok(document) => document,
         Err(issues) => {
             for issue in issues {

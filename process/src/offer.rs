@@ -38,13 +38,4 @@ impl Document {
         }
         issues
     }
-
-    /// What is wrong when the file came in a folder called `folder` (§2.1); a file without a folder has no such rule.
-    pub fn folder_issue(&self, folder: &str) -> Option<Issue> {
-        let name = &self.process.name;
-        (name != folder).then(|| Issue {
-            path: "name".to_owned(),
-            message: format!("folder is named {folder}; rename it or the process {name}"),
-        })
-    }
 }

@@ -101,10 +101,7 @@ pub(super) async fn show(
 
 /// The document in a file, or every issue of it (V-32: its folder's name too).
 fn document(file: &[u8], folder: Option<&str>) -> Result<Document, Fault> {
-    let read = Document::read(file).and_then(|document| match folder.and_then(|name| document.folder_issue(name)) {
-        Some(issue) => Err(vec![issue]),
-        None => Ok(document),
-    });
+    let read = Document::read_in(folder, file);
     read.map_err(|issues| Fault::with(Code::Invalid, "Not a valid process: mend each issue.", texts(&issues)))
 }
 

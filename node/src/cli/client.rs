@@ -74,13 +74,13 @@ impl Client {
         &self,
         method: Method,
         path: &str,
-        body: String,
+        body: impl Into<reqwest::Body>,
     ) -> anyhow::Result<T> {
-        read(&self.call(method, path, Some(body)).await?)
+        read(&self.call(method, path, Some(body.into())).await?)
     }
 
     /// The text of a good answer. Of a refusal every issue is told on its own line, or as JSON when that is asked for.
-    async fn call(&self, method: Method, path: &str, body: Option<String>) -> anyhow::Result<String> {
+    async fn call(&self, method: Method, path: &str, body: Option<reqwest::Body>) -> anyhow::Result<String> {
         let url = format!("{}{path}", self.base);
         let request = self.http.request(method, &url).bearer_auth(&self.token);
         let request = match body {

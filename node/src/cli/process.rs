@@ -1,8 +1,10 @@
 //! `quorate process`.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use agentprocess::FILE_BYTES_MAX;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -155,12 +157,12 @@ async fn import(client: &Client, path: &Path, json: bool) -> anyhow::Result<()> 
     } else {
         (path.to_owned(), None)
     };
-    let bytes = std::fs::read(&file).with_context(place)?;
-    // The server tells what is wrong with bytes that are no text; here they only need to arrive.
-    let text = String::from_utf8(bytes)
-        .map_err(|e| anyhow::anyhow!("file: not UTF-8 from byte {}", e.utf8_error().valid_up_to()))?;
+    // The server tells what is wrong with the bytes; here they only need to arrive, and no more than show that there are too many.
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(&file).with_context(place)?;
+    file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).with_context(place)?;
     let query = folder.map_or_else(String::new, |folder| format!("?folder={}", part(&folder)));
-    let draft: Draft = client.send(Method::POST, &format!("/drafts{query}"), text).await?;
+    let draft: Draft = client.send(Method::POST, &format!("/drafts{query}"), bytes).await?;
     tell(json, &draft, tell_draft)
 }
 

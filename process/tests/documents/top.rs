@@ -1,5 +1,7 @@
 //! The top of the frontmatter, fields and lists.
 
+use agentprocess::Document;
+
 use crate::{BASE, agent, front, input, ok, refused, steps, top};
 
 #[test]
@@ -121,10 +123,16 @@ fn evidence_and_systems() {
 #[test]
 fn folders_and_nulls() {
     // D/V-32
-    let document = ok(BASE.replace("name: p", "name: supplier-onboarding"));
-    let issue = document.folder_issue("supplier").unwrap();
-    assert!(issue.path == "name" && issue.message.contains("folder is named supplier"));
-    assert_eq!(document.folder_issue("supplier-onboarding"), None);
+    let file = BASE.replace("name: p", "name: supplier-onboarding");
+    let read = |folder, file: &str| Document::read_in(Some(folder), file.as_bytes());
+    let issues = read("supplier", &file).unwrap_err();
+    assert!(issues.len() == 1 && issues[0].path == "name", "{issues:?}");
+    assert!(issues[0].message.contains("folder is named supplier"), "{issues:?}");
+    assert!(read("supplier-onboarding", &file).is_ok());
+    // With all others, not after them.
+    let issues = read("supplier", &file.replace("description:", "describe:")).unwrap_err();
+    let paths: Vec<_> = issues.iter().map(|issue| issue.path.as_str()).collect();
+    assert!(paths.contains(&"name") && paths.contains(&"description"), "{issues:?}");
     // D/V-33
     for key in ["next", "due", "output", "evidence", "check"] {
         let path = format!("steps[0].{key}");
