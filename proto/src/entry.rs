@@ -26,6 +26,8 @@ pub enum Command {
     Catalog(CatalogCommand),
     /// For a shard group.
     Shard(ShardCommand),
+    /// For any group. It changes nothing: each replica makes a digest of its state as of this entry, and they compare.
+    Check,
 }
 
 /// Which Raft group.

@@ -259,7 +259,7 @@ fn a_run_pins_its_version_and_a_new_one_changes_nothing() {
     // The content of an installed version never changes.
     let ShardCommand::InstallVersion(mut changed) = (match w.log[0].command.clone() {
         quorate_proto::Command::Shard(command) => command,
-        quorate_proto::Command::Catalog(_) => panic!(),
+        quorate_proto::Command::Catalog(_) | quorate_proto::Command::Check => panic!(),
     }) else {
         panic!()
     };

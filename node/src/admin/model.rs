@@ -312,6 +312,12 @@ pub struct ReplicaStatus {
     pub applied: u64,
     /// How many entries it is behind.
     pub behind: u64,
+    /// Index of the last entry as of which it was found equal to a majority; 0 when it was not compared since its node started.
+    pub checked: u64,
+    /// Whether replicas were found to differ, and this one may be the one that is wrong.
+    pub differs: bool,
+    /// Why it does not run, when it does not.
+    pub stopped: Option<String>,
 }
 
 /// What a join token shall be.

@@ -26,7 +26,7 @@ pub(super) struct Cluster {
 
 #[derive(Subcommand)]
 enum ClusterCommand {
-    /// Nodes, leaders, how far replicas are behind, clocks; exit status 0 when every group has a leader
+    /// Nodes, leaders, how far replicas are behind, clocks; exit status 0 when every group has a leader and its replicas run
     Status,
     /// Make a token that lets new nodes in: put it into the file that their settings name as join token
     JoinToken {
@@ -50,6 +50,9 @@ impl Cluster {
                 tell(self.connection.json, &status, |status| println!("{}", table(status)))?;
                 let leaderless = status.groups.iter().filter(|group| group.leader.is_none()).count();
                 anyhow::ensure!(leaderless == 0, "{leaderless} groups have no leader");
+                let replicas = status.groups.iter().flat_map(|group| &group.replicas);
+                let wrong = replicas.filter(|replica| replica.differs || replica.stopped.is_some()).count();
+                anyhow::ensure!(wrong == 0, "{wrong} replicas differ or do not run; see --json for why");
                 Ok(())
             }
             ClusterCommand::JoinToken { ttl } => {
@@ -85,7 +88,12 @@ fn table(status: &ClusterStatus) -> String {
             .iter()
             .map(|r| {
                 let mark = if group.voters.contains(&r.node) { "" } else { "*" };
-                format!("{}{mark}: {}", r.node, r.behind)
+                let alarm = match (&r.stopped, r.differs) {
+                    (Some(_), _) => " STOPPED",
+                    (None, true) => " DIFFERS",
+                    (None, false) => "",
+                };
+                format!("{}{mark}: {}{alarm}", r.node, r.behind)
             })
             .collect();
         let _ = write!(

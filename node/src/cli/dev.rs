@@ -13,7 +13,7 @@ use super::{devcluster, devfile, examples, log, signal};
 use crate::api::Settings;
 use crate::auth::dev::{DevIssuer, OPERATOR_GROUP};
 use crate::clock::Clock;
-use crate::config::LogFormat;
+use crate::config::{LogFormat, Watch};
 use crate::http::guard::Guard;
 use crate::outbox::{Destination, Webhook};
 use crate::server::{AdminListen, Member, Options, Running, Server};
@@ -141,6 +141,7 @@ impl Dev {
             guard,
             organizations: std::collections::BTreeMap::new(),
             destination,
+            watch: Watch::default(),
         })
     }
 }

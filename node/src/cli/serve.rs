@@ -96,6 +96,7 @@ fn options(config: Config, member: Option<Member>) -> anyhow::Result<Options> {
         guard: Guard { hosts, origins: config.allowed_origins },
         organizations: config.organizations,
         destination,
+        watch: config.watch,
     })
 }
 

@@ -26,12 +26,13 @@ impl Config {
         if self.shards == 0 || self.shards > SHARDS_MAX {
             fault("shards", format!("write a number from 1 to {SHARDS_MAX}"));
         }
-        for (place, value, (least, most)) in [
+        let numbers = [
             ("lease_s", self.lease_s, LEASE_S),
             ("file_url_ttl_s", self.file_url_ttl_s, FILE_URL_TTL_S),
             ("run_data_bytes_max", self.run_data_bytes_max, RUN_DATA_BYTES),
             ("upload_bytes_max", self.upload_bytes_max, UPLOAD_BYTES),
-        ] {
+        ];
+        for (place, value, (least, most)) in numbers.into_iter().chain(self.watch.numbers()) {
             if value < least || value > most {
                 fault(place, format!("is {value}; write a number from {least} to {most}"));
             }

@@ -9,6 +9,7 @@ mod environment;
 mod faults;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -18,6 +19,7 @@ use serde::Deserialize;
 
 use crate::auth::config::AuthConfig;
 pub use faults::Fault;
+pub use watch::Watch;
 
 /// The settings of a node.
 #[derive(Clone, Debug, Deserialize)]
@@ -56,6 +58,8 @@ pub struct Config {
     pub notifications: Notifications,
     /// What the node tells about itself.
     pub log: Log,
+    /// What the node watches about itself and its peers.
+    pub watch: Watch,
     /// Who issues tokens, and what they mean.
     pub auth: AuthConfig,
 }
@@ -168,6 +172,7 @@ impl Default for Config {
             organizations: BTreeMap::new(),
             notifications: Notifications::default(),
             log: Log::default(),
+            watch: Watch::default(),
             auth: AuthConfig::default(),
         }
     }

@@ -9,6 +9,7 @@
 //! | meta | group, `v` | the vote |
 //! | meta | group, `p` | log id of the last purged entry |
 //! | meta | group, `a` | last applied log id, membership, generation |
+//! | meta | group, `c` | why its state here is condemned ([`crate::raft`]) |
 //!
 //! A group is two bytes, 0 for the catalog and k + 1 for shard k; an index eight, a generation four; all big-endian. A
 //! generation is one whole state: a snapshot is written beside the state and takes its place in one batch.
@@ -36,6 +37,8 @@ pub enum MetaKey {
     Purged(GroupId),
     /// How far a group's state is, and which generation it is.
     Applied(GroupId),
+    /// A group's state here is not what the others have: it is not served again.
+    Condemned(GroupId),
 }
 
 impl MetaKey {
@@ -47,6 +50,7 @@ impl MetaKey {
             Self::Vote(group) => (group_bytes(group), b'v'),
             Self::Purged(group) => (group_bytes(group), b'p'),
             Self::Applied(group) => (group_bytes(group), b'a'),
+            Self::Condemned(group) => (group_bytes(group), b'c'),
         };
         vec![group[0], group[1], tag]
     }
@@ -60,6 +64,7 @@ impl MetaKey {
             (number, b'v') => group(number).map(Self::Vote),
             (number, b'p') => group(number).map(Self::Purged),
             (number, b'a') => group(number).map(Self::Applied),
+            (number, b'c') => group(number).map(Self::Condemned),
             (_, _) => None,
         }
     }
@@ -136,7 +141,8 @@ mod tests {
     fn meta_keys_round_trip() {
         let groups = [GroupId::Catalog, GroupId::Shard(0), GroupId::Shard(SHARDS_MAX - 1)];
         let mut all = vec![MetaKey::Store, MetaKey::Founding];
-        all.extend(groups.iter().flat_map(|g| [MetaKey::Vote(*g), MetaKey::Purged(*g), MetaKey::Applied(*g)]));
+        let of = |g: GroupId| [MetaKey::Vote(g), MetaKey::Purged(g), MetaKey::Applied(g), MetaKey::Condemned(g)];
+        all.extend(groups.into_iter().flat_map(of));
         let mut bytes: Vec<_> = all.iter().map(|key| key.encode()).collect();
         for (key, bytes) in all.iter().zip(&bytes) {
             assert_eq!(MetaKey::decode(bytes), Some(*key));

@@ -12,6 +12,7 @@ use quorate_statemachine::catalog::keys::Key as CatalogKey;
 use quorate_statemachine::shard::read as shard;
 use quorate_statemachine::store::Read;
 
+use super::check::Checks;
 use super::message::{Attempt, Barrier};
 use super::rounds::Rounds;
 use super::rows::Rows;
@@ -38,6 +39,8 @@ pub(super) struct Group {
     pub(super) answered: Mutex<Option<LogId>>,
     /// The barriers of reads on this node.
     pub(super) rounds: Rounds<Barrier>,
+    /// What the replicas told of their states.
+    pub(super) checks: Checks,
 }
 
 impl Group {
@@ -111,6 +114,9 @@ impl Group {
 
     /// A view of the state as it is here, and how far it is.
     pub(super) fn view(&self, engine: &dyn Engine) -> Result<(Rows, Option<LogId>), String> {
+        if let Some(why) = self.watch.fatal.get() {
+            return Err(why.clone());
+        }
         let view = engine.view().map_err(|e| e.to_string())?;
         let (rows, applied) = Rows::present(view, self.id).map_err(|e| e.to_string())?;
         Ok((rows, applied.last))
@@ -130,6 +136,11 @@ impl Group {
     /// The group's voters, as far as this replica knows, in order.
     pub(super) fn voters(&self) -> Vec<u64> {
         self.raft.metrics().borrow_watched().membership_config.membership().voter_ids().collect()
+    }
+
+    /// All of the group's members, with and without a vote, as far as this replica knows.
+    pub(super) fn nodes(&self) -> Vec<u64> {
+        self.raft.metrics().borrow_watched().membership_config.membership().nodes().map(|(node, _)| *node).collect()
     }
 
     /// Whether this replica is the leader, as far as it knows.

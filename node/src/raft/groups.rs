@@ -66,6 +66,12 @@ pub struct GroupStats {
     pub applied: u64,
     /// Index of the last entry that was purged from its log.
     pub purged: u64,
+    /// Index of the last check that found a majority of the replicas equal, this one among them.
+    pub checked: u64,
+    /// Whether replicas were found to differ, and this one may be the one that is wrong.
+    pub differs: bool,
+    /// Why this replica does not run, when it does not.
+    pub stopped: Option<String>,
 }
 
 impl RaftGroups {
@@ -116,6 +122,14 @@ impl RaftGroups {
                 last: metrics.last_log_index.unwrap_or(0),
                 applied: index(metrics.last_applied),
                 purged: index(metrics.purged),
+                checked: group.checks.agreed(),
+                differs: group.checks.differs(),
+                stopped: group
+                    .watch
+                    .fatal
+                    .get()
+                    .cloned()
+                    .or_else(|| Some(group.stopped(metrics.running_state.as_ref().err()?))),
             }
         };
         self.groups.iter().map(stats).collect()

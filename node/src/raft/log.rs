@@ -63,6 +63,7 @@ fn row_name(key: MetaKey) -> &'static str {
         MetaKey::Vote(_) => "the vote",
         MetaKey::Purged(_) => "the end of the purged log",
         MetaKey::Applied(_) => "the end of the applied log",
+        MetaKey::Condemned(_) => "the mark of a condemned state",
     }
 }
 

@@ -8,6 +8,7 @@ use openraft::raft::{
 use quorate_proto::{Command, Outcome};
 use serde::{Deserialize, Serialize};
 
+use super::check::Told;
 use super::status::NodeStats;
 use super::types::{LogId, SnapshotMeta, Types, Vote};
 
@@ -43,6 +44,8 @@ pub(super) enum Request {
     WouldLead,
     /// Tell about all groups of your node.
     Status,
+    /// A replica tells the digest of its state.
+    Digest(Told),
 }
 
 /// A peer's response.
@@ -52,7 +55,7 @@ pub(super) enum Response {
     Append(AppendEntriesResponse<Types>),
     /// To `Vote` and `PreVote`.
     Vote(VoteResponse<Types>),
-    /// To `Chunk`.
+    /// To `Chunk` and `Digest`.
     Taken,
     /// To `Install`.
     Installed(SnapshotResponse<Types>),

@@ -5,6 +5,7 @@
 //! to a peer of a group, one response.
 
 mod append;
+mod check;
 mod group;
 mod groups;
 mod lead;

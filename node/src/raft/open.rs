@@ -12,6 +12,7 @@ use quorate_statemachine::Machine;
 use quorate_statemachine::shard::Definitions;
 use serde::{Deserialize, Serialize};
 
+use super::check::{Checks, condemned};
 use super::group::Group;
 use super::groups::RaftGroups;
 use super::log::Log;
@@ -195,6 +196,9 @@ fn config(options: &Options) -> Config {
 
 async fn open_group(options: &Options, machine: &Machine, id: GroupId) -> Result<Group, OpenError> {
     let bad = |why: String| OpenError::Damaged(format!("{} cannot start: {why}", name(id)));
+    if let Some(why) = condemned(options.engine.as_ref(), id)? {
+        return Err(bad(why));
+    }
     let watch = Arc::new(Watch::default());
     let state = State::open(Arc::clone(&options.engine), id, machine.clone(), Arc::clone(&watch))
         .map_err(|e| bad(e.to_string()))?;
@@ -204,8 +208,8 @@ async fn open_group(options: &Options, machine: &Machine, id: GroupId) -> Result
     let raft = Raft::new(options.node, Arc::new(config), peers, log, state.clone()).await;
     let raft = raft.map_err(|e| bad(e.to_string()))?;
     let (staging, trimmed, log_bytes_max) = (Mutex::new(None), AtomicU64::new(0), options.log_bytes_max);
-    let (answered, rounds) = (Mutex::new(None), Rounds::default());
-    Ok(Group { id, raft, watch, state, staging, log_bytes_max, trimmed, answered, rounds })
+    let (answered, rounds, checks) = (Mutex::new(None), Rounds::default(), Checks::default());
+    Ok(Group { id, raft, watch, state, staging, log_bytes_max, trimmed, answered, rounds, checks })
 }
 
 /// Founds a group that never was: its members go into its log. All members may do it, with the same entry.

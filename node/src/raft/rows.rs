@@ -66,6 +66,12 @@ impl Rows {
     }
 }
 
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Rows")
+    }
+}
+
 impl Read for Rows {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Fatal> {
         Ok(self.look.get(Family::State, &self.key(key))?)

@@ -70,6 +70,10 @@ impl RaftGroups {
             Request::Propose(command) => Response::Proposed(self.propose_here(group, command).await),
             Request::Barrier => Response::Barrier(group.barrier(&self.clock).await),
             Request::Status => Response::Status(self.status()),
+            Request::Digest(told) => {
+                self.hear(group, told).await;
+                Response::Taken
+            }
             Request::WouldLead => Response::WouldLead(!self.stopping.load(Ordering::Relaxed) && group.runs()),
         }
     }

@@ -2,13 +2,13 @@
 
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures_util::{Stream, StreamExt};
 use openraft::entry::RaftEntry as _;
 use openraft::storage::{ApplyResponder, EntryResponder, RaftSnapshotBuilder, RaftStateMachine};
 use openraft::{EntryPayload, OptionalSend, StoredMembership};
-use quorate_proto::{GroupId, Outcome};
+use quorate_proto::{Command, GroupId, Outcome};
 use quorate_statemachine::Machine;
 use quorate_statemachine::store::{Fatal, Overlay};
 use tokio::sync::Notify;
@@ -42,6 +42,15 @@ pub(super) struct Watch {
     pub(super) changed: Notify,
     /// Why the replica stopped, once it did.
     pub(super) fatal: OnceLock<String>,
+    /// The state as of the last check, and its index, until a digest is made of it ([`super::check`]).
+    check: Mutex<Option<(u64, Rows)>>,
+}
+
+impl Watch {
+    /// The state that is to be checked, if one is.
+    pub(super) fn to_check(&self) -> Option<(u64, Rows)> {
+        self.check.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 impl State {
@@ -71,7 +80,28 @@ impl State {
         io::Error::other(text)
     }
 
-    fn apply_all(&mut self, entries: Vec<EntryResponder<Types>>) -> Result<(), Fatal> {
+    fn apply_all(&mut self, mut entries: Vec<EntryResponder<Types>>) -> Result<(), Fatal> {
+        while !entries.is_empty() {
+            // A check is of the state as of its entry: it ends a batch.
+            let check = entries.iter().position(|(entry, _)| is_check(entry));
+            let later = entries.split_off(check.map_or(entries.len(), |at| at + 1));
+            self.apply_batch(entries)?;
+            if check.is_some() {
+                self.keep_for_check()?;
+            }
+            entries = later;
+        }
+        Ok(())
+    }
+
+    fn keep_for_check(&self) -> Result<(), Fatal> {
+        let rows = Rows::new(self.engine.view()?, self.group, self.applied.generation);
+        let index = self.applied.last.map_or(0, |last| last.index());
+        *self.watch.check.lock().unwrap_or_else(PoisonError::into_inner) = Some((index, rows));
+        Ok(())
+    }
+
+    fn apply_batch(&mut self, entries: Vec<EntryResponder<Types>>) -> Result<(), Fatal> {
         // Nobody else writes this group's state, so the engine's present is this state.
         let engine: Arc<dyn Engine> = Arc::clone(&self.engine);
         let rows = Rows::new(engine, self.group, self.applied.generation);
@@ -108,6 +138,10 @@ impl State {
         let generation = self.watch.generation.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         Staging::new(Arc::clone(&self.engine), self.group, generation)
     }
+}
+
+fn is_check(entry: &LogEntry) -> bool {
+    matches!(&entry.payload, EntryPayload::Normal(proposal) if proposal.0.command == Command::Check)
 }
 
 fn apply_one(

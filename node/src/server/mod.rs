@@ -1,5 +1,6 @@
 //! A node from its settings to its listeners, and back down in order.
 
+mod care;
 mod late;
 mod listen;
 mod member;
@@ -187,6 +188,7 @@ impl Server {
         metrics.register(Box::new(figures.clone()));
         let outbox = outbox::run(Arc::clone(&groups), options.destination, figures, leads, stop.clone());
         tasks.push(AbortOnDropHandle::new(tokio::spawn(outbox)));
+        tasks.push(AbortOnDropHandle::new(tokio::spawn(care::run(Arc::clone(&groups), options.watch, stop.clone()))));
         let timers = Timers::start(&groups, &options.clock);
         Ok(Running { mcp_url, admin_url, reach, groups: node, timers, stop, tasks })
     }

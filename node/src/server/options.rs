@@ -10,7 +10,7 @@ use super::member::Member;
 use crate::api::Settings;
 use crate::auth::config::AuthConfig;
 use crate::clock::Clock;
-use crate::config::Organization;
+use crate::config::{Organization, Watch};
 use crate::http::guard::Guard;
 use crate::outbox::Destination;
 
@@ -38,6 +38,8 @@ pub struct Options {
     pub organizations: BTreeMap<String, Organization>,
     /// Where notifications go.
     pub destination: Destination,
+    /// What it watches.
+    pub watch: Watch,
 }
 
 /// Where operators reach a node.

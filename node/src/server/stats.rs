@@ -14,11 +14,20 @@ use crate::raft::{GroupStats, RaftGroups};
 /// A figure: its name, what it is, and where it stands in a group's figures.
 type Figure = (&'static str, &'static str, fn(&GroupStats) -> u64);
 
-const FIGURES: [Figure; 4] = [
+const FIGURES: [Figure; 7] = [
     ("group_leads", "Whether this node leads the group", |stats| u64::from(stats.leads)),
     ("group_term", "Term of the group", |stats| stats.term),
     ("group_log_last", "Index of the last entry of the group's log", |stats| stats.last),
     ("group_log_applied", "Index of the last applied entry of the group's log", |stats| stats.applied),
+    ("group_stopped", "Whether this node's replica of the group does not run", |stats| {
+        u64::from(stats.stopped.is_some())
+    }),
+    ("group_checked", "Index of the last entry as of which this replica was found equal to a majority", |stats| {
+        stats.checked
+    }),
+    ("group_differs", "Whether replicas were found to differ, and this one may be wrong", |stats| {
+        u64::from(stats.differs)
+    }),
 ];
 
 /// How a group is named towards operators.

@@ -66,6 +66,9 @@ fn of_group(group: GroupId, replicas: &[(u64, GroupStats)]) -> GroupStatus {
         node: *node,
         applied: stats.applied,
         behind: last.saturating_sub(stats.applied),
+        checked: stats.checked,
+        differs: stats.differs,
+        stopped: stats.stopped.clone(),
     };
     GroupStatus {
         group: super::stats::group_name(group),

@@ -382,7 +382,9 @@ impl Driver {
     fn reinstall(&self, process: usize, changed: bool) -> ShardCommand {
         let installed = self.world.log.iter().filter_map(|entry| match &entry.command {
             quorate_proto::Command::Shard(ShardCommand::InstallVersion(install)) => Some(install),
-            quorate_proto::Command::Shard(_) | quorate_proto::Command::Catalog(_) => None,
+            quorate_proto::Command::Shard(_) | quorate_proto::Command::Catalog(_) | quorate_proto::Command::Check => {
+                None
+            }
         });
         let mut install = installed.take(3).nth(process % 3).unwrap().clone();
         if changed {

@@ -53,7 +53,7 @@ impl Transport for Direct {
     }
 }
 
-async fn open(network: &Direct, node: u64, engine: Arc<Memory>) -> Arc<RaftGroups> {
+pub(super) async fn open(network: &Direct, node: u64, engine: Arc<Memory>) -> Arc<RaftGroups> {
     let transport = Arc::new(Direct { from: node, ..network.clone() });
     let members = BTreeSet::from([1, 2, 3]);
     let opened = RaftGroups::start(Options { node, members, transport, ..options(engine) }).await.unwrap();

@@ -1,6 +1,7 @@
 //! Raft groups over both engines.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod check;
 mod cluster;
 mod durability;
 #[cfg(feature = "rocks")]
