@@ -49,6 +49,9 @@ pub(super) struct Dev {
     /// Let time stand until POST /admin/v1/test/clock {"advance": "10m"}
     #[arg(long)]
     test_clock: bool,
+    /// Let the clock of one node go wrong by so many milliseconds, to see what becomes of it
+    #[arg(long, value_name = "NODE=MS", hide = true, value_parser = wrong_clock, conflicts_with = "test_clock")]
+    test_clock_skew: Option<(u16, i64)>,
     /// Evaluator for steps with check; not offered yet
     #[arg(long, value_name = "URL", hide = true)]
     evaluator_url: Option<String>,
@@ -74,7 +77,9 @@ impl Dev {
         let clock = Arc::new(if self.test_clock { Clock::test(Timestamp(0)) } else { Clock::system() });
         let mut nodes = Vec::new();
         for (number, member) in (0..).zip(devcluster::members(self.nodes, self.shards).await?) {
-            nodes.push(Server::start(self.options(number, member, &clock, &issuer)?));
+            let wrong = self.test_clock_skew.filter(|(node, _)| *node == number + 1);
+            let wrong = wrong.map(|(_, ms)| Arc::new(Clock::ahead(ms, Watch::default().clock_skew_ms_max)));
+            nodes.push(Server::start(self.options(number, member, wrong.as_ref().unwrap_or(&clock), &issuer)?));
         }
         let nodes = tokio::select! {
             nodes = try_join_all(nodes) => nodes?,
@@ -155,6 +160,11 @@ impl Dev {
         };
         Ok(SocketAddr::new(self.listen.ip(), port))
     }
+}
+
+fn wrong_clock(text: &str) -> Result<(u16, i64), String> {
+    let parsed = text.split_once('=').and_then(|(node, ms)| Some((node.parse().ok()?, ms.parse().ok()?)));
+    parsed.ok_or_else(|| "write a node's number and milliseconds, such as 2=1500".to_owned())
 }
 
 fn is_loopback(ip: IpAddr) -> bool {

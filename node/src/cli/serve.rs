@@ -84,13 +84,15 @@ fn options(config: Config, member: Option<Member>) -> anyhow::Result<Options> {
     settings.upload_bytes_max = config.upload_bytes_max;
     settings.url_ttl = seconds(config.file_url_ttl_s);
     settings.operators = config.operator_group;
+    // A node alone has nobody to ask whether its clock was rightly set.
+    let clock = if member.is_some() { Clock::steady(config.watch.clock_skew_ms_max) } else { Clock::system() };
     Ok(Options {
         data: config.data_dir,
         shards: config.shards,
         member,
         listen: config.listen,
         admin_listen: AdminListen::At(config.admin_listen),
-        clock: Arc::new(Clock::system()),
+        clock: Arc::new(clock),
         settings,
         auth: config.auth,
         guard: Guard { hosts, origins: config.allowed_origins },

@@ -8,17 +8,22 @@ use serde::Deserialize;
 pub struct Watch {
     /// How often the replicas of each group compare their states, in seconds.
     pub digest_every_s: u64,
+    /// How far a leader's clock may differ from the majority's, in milliseconds (design §5).
+    pub clock_skew_ms_max: u64,
 }
 
 impl Default for Watch {
     fn default() -> Self {
-        Self { digest_every_s: 3600 }
+        Self { digest_every_s: 3600, clock_skew_ms_max: 500 }
     }
 }
 
 impl Watch {
     /// Each number with its place and its bounds, both ends allowed.
-    pub(super) fn numbers(&self) -> [(&'static str, u64, (u64, u64)); 1] {
-        [("watch.digest_every_s", self.digest_every_s, (1, 30 * 24 * 3600))]
+    pub(super) fn numbers(&self) -> [(&'static str, u64, (u64, u64)); 2] {
+        [
+            ("watch.digest_every_s", self.digest_every_s, (1, 30 * 24 * 3600)),
+            ("watch.clock_skew_ms_max", self.clock_skew_ms_max, (50, 60_000)),
+        ]
     }
 }

@@ -21,6 +21,7 @@ mod skew;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,6 +44,7 @@ pub use serve::Handler;
 pub use skew::Skew;
 use tls::Tls;
 pub use tls::{TlsError, TlsFiles};
+pub use watch::ClockWatch;
 
 /// Who this node is among its peers.
 pub struct Options {
@@ -190,6 +192,13 @@ impl Peers {
     /// How far the peers' clocks are from this node's, where that is known.
     pub fn skews(&self) -> BTreeMap<u64, Skew> {
         lock(&self.book).iter().filter_map(|(peer, kept)| Some((*peer, kept.link.skew()?))).collect()
+    }
+
+    /// How far this node's clock is ahead of the majority's, in milliseconds; nothing when too few peers are known.
+    pub fn clock_ahead_ms(&self) -> Option<i64> {
+        let book = lock(&self.book);
+        let others = book.values().filter_map(|kept| Some(kept.link.skew()?.at_least_ms()));
+        skew::ahead_of_majority(others, book.len() + 1)
     }
 
     /// Figures of the links.

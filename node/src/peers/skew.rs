@@ -13,6 +13,9 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// Of the round trips of so long, one is kept.
 const SLOT: Duration = Duration::from_secs(1);
 
+/// How far two clocks may drift apart between two looks, in milliseconds.
+const DRIFT_MS: u64 = 50;
+
 /// How far a peer's clock is from this node's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skew {
@@ -20,6 +23,33 @@ pub struct Skew {
     pub ahead_ms: i64,
     /// The round trip that told so, in milliseconds. The estimate is off by half of it at most.
     pub round_trip_ms: i64,
+}
+
+impl Skew {
+    /// How far the peer is ahead at least, in milliseconds; below 0 when it is behind.
+    pub(super) fn at_least_ms(self) -> i64 {
+        let sure = self.ahead_ms.unsigned_abs().saturating_sub(self.round_trip_ms.unsigned_abs() / 2);
+        i64::try_from(sure).unwrap_or(i64::MAX) * self.ahead_ms.signum()
+    }
+
+    /// Whether both cannot be true of clocks that go on.
+    fn contradicts(self, other: Self) -> bool {
+        let errors = u64::midpoint(self.round_trip_ms.unsigned_abs(), other.round_trip_ms.unsigned_abs());
+        self.ahead_ms.abs_diff(other.ahead_ms) > errors + DRIFT_MS
+    }
+}
+
+/// How far this node's clock is ahead of the majority's, in milliseconds: of the middle one of those that are known. `others`
+/// says how far those are ahead of it. Nothing when too few of `nodes` are known.
+pub(super) fn ahead_of_majority(others: impl Iterator<Item = i64>, nodes: usize) -> Option<i64> {
+    let mut all: Vec<_> = others.chain([0]).collect();
+    if all.len() * 2 <= nodes {
+        return None;
+    }
+    all.sort_unstable();
+    let (low, high) = (all[(all.len() - 1) / 2], all[all.len() / 2]);
+    // Of two in the middle nobody knows which is right: nearest to this node's speaks for it.
+    Some(-0.clamp(low, high))
 }
 
 /// The four clock readings of a round trip: here, there, there, here.
@@ -50,6 +80,10 @@ impl Skews {
     /// Takes a round trip that ended at `at`.
     pub(super) fn add(&mut self, at: Instant, trip: RoundTrip) {
         let Some(skew) = trip.skew() else { return };
+        if self.0.back().is_some_and(|(_, before)| skew.contradicts(*before)) {
+            // One of the clocks was set: what was seen before says nothing any more.
+            self.0.clear();
+        }
         match self.0.back_mut() {
             Some((began, best)) if at.saturating_duration_since(*began) < SLOT => {
                 if skew.round_trip_ms < best.round_trip_ms {
@@ -105,6 +139,34 @@ mod tests {
         assert_eq!(skews.best(at(30)), None);
         skews.add(at(40), trip(0, 1, 0, 1));
         assert_eq!(skews.0.len(), 1);
+    }
+
+    #[test]
+    fn a_peers_clock_that_is_set_is_seen_at_once() {
+        let (start, mut skews) = (Instant::now(), Skews::default());
+        skews.add(start, trip(0, 0, 0, 0));
+        assert_eq!(skews.best(start).map(|skew| skew.ahead_ms), Some(2000));
+        let set =
+            RoundTrip { left: Timestamp(10), arrived: Timestamp(7012), answered: Timestamp(7012), back: Timestamp(14) };
+        skews.add(start, set);
+        assert_eq!(skews.best(start), Some(Skew { ahead_ms: 7000, round_trip_ms: 4 }));
+    }
+
+    #[test]
+    fn the_middle_of_a_majority_is_right() {
+        let ahead = |others: &[i64], nodes| ahead_of_majority(others.iter().copied(), nodes);
+        assert_eq!(ahead(&[], 1), Some(0));
+        assert_eq!(ahead(&[], 3), None, "it knows no majority");
+        assert_eq!(ahead(&[3, 5], 3), Some(-3));
+        assert_eq!(ahead(&[-900, -890], 3), Some(890), "this one is wrong");
+        assert_eq!(ahead(&[0, 900], 3), Some(0), "another one is wrong");
+        assert_eq!(ahead(&[-900, 900], 3), Some(0));
+        assert_eq!(ahead(&[900], 3), Some(0), "one of two: nobody knows which");
+        assert_eq!(ahead(&[900, 910], 5), Some(-900));
+        assert_eq!(ahead(&[900, 910, 905], 5), Some(-900), "three of four are right, at least by so much");
+        assert_eq!(ahead(&[1, 2], 6), None);
+        let skew = |ahead_ms, round_trip_ms| Skew { ahead_ms, round_trip_ms }.at_least_ms();
+        assert_eq!([skew(900, 100), skew(-900, 100), skew(40, 100)], [850, -850, 0]);
     }
 
     #[test]

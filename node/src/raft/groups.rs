@@ -15,6 +15,7 @@ use quorate_statemachine::shard::Definitions;
 use quorate_statemachine::store::Read;
 use serde::{Deserialize, Serialize};
 
+use super::aside::Asides;
 use super::group::Group;
 use super::message::{Attempt, Barrier, Request, Response};
 use super::peer::{Transport, ask};
@@ -43,6 +44,8 @@ pub struct RaftGroups {
     pub(super) groups: Vec<Group>,
     /// Whether this node is about to stop: it takes no leadership.
     pub(super) stopping: AtomicBool,
+    /// Why else it should not lead.
+    pub(super) asides: Asides,
 }
 
 /// What a group's replica on a node is about, for operators.
@@ -89,6 +92,9 @@ impl RaftGroups {
     pub fn ready(&self) -> Result<(), String> {
         if self.stopping.load(Ordering::Relaxed) {
             return Err("this node is stopping".to_owned());
+        }
+        if let Some(why) = self.asides.told() {
+            return Err(why);
         }
         for group in &self.groups {
             let metrics = group.raft.metrics();

@@ -43,6 +43,11 @@ impl RaftGroups {
     /// leadership: for a node that is about to stop.
     pub async fn leave_leaders(&self) {
         self.stopping.store(true, Ordering::Relaxed);
+        self.leave_all().await;
+    }
+
+    /// Hands over every group that this node leads and another can take.
+    pub(super) async fn leave_all(&self) {
         futures_util::future::join_all(self.groups.iter().filter(|group| group.leads()).map(|group| self.leave(group)))
             .await;
     }

@@ -5,6 +5,7 @@
 //! to a peer of a group, one response.
 
 mod append;
+mod aside;
 mod check;
 mod group;
 mod groups;
@@ -28,6 +29,7 @@ mod status;
 mod tests;
 mod types;
 
+pub use aside::Matter;
 pub use groups::{GroupStats, RaftGroups};
 pub use open::{OpenError, Options, Store};
 pub use peer::{NoPeers, Transport, Unreached};

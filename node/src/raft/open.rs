@@ -12,6 +12,7 @@ use quorate_statemachine::Machine;
 use quorate_statemachine::shard::Definitions;
 use serde::{Deserialize, Serialize};
 
+use super::aside::Asides;
 use super::check::{Checks, condemned};
 use super::group::Group;
 use super::groups::RaftGroups;
@@ -144,6 +145,7 @@ impl RaftGroups {
             budget,
             groups,
             stopping: AtomicBool::new(false),
+            asides: Asides::default(),
         }))
     }
 }

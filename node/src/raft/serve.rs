@@ -74,7 +74,10 @@ impl RaftGroups {
                 self.hear(group, told).await;
                 Response::Taken
             }
-            Request::WouldLead => Response::WouldLead(!self.stopping.load(Ordering::Relaxed) && group.runs()),
+            Request::WouldLead => {
+                let fit = !self.stopping.load(Ordering::Relaxed) && self.asides.told().is_none();
+                Response::WouldLead(fit && group.runs())
+            }
         }
     }
 }

@@ -1,17 +1,48 @@
 //! What a node watches about itself and its peers, until it stops.
 
+use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::Clock;
 use crate::config::Watch;
+use crate::peers::{ClockWatch, Peers};
 use crate::raft::RaftGroups;
 
-/// Watches until the node stops.
-pub(super) async fn run(groups: Arc<RaftGroups>, watch: Watch, stop: CancellationToken) {
-    tokio::select! {
-        () = stop.cancelled() => {}
-        () = groups.keep_checked(Duration::from_secs(watch.digest_every_s)) => {}
+/// What there is to watch.
+pub(super) struct Care {
+    pub(super) groups: Arc<RaftGroups>,
+    /// The links, when the node has peers.
+    pub(super) peers: Option<Arc<Peers>>,
+    pub(super) clock: Arc<Clock>,
+    pub(super) watch: Watch,
+}
+
+impl Care {
+    /// Watches until the node stops.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let checks = self.groups.keep_checked(Duration::from_secs(self.watch.digest_every_s));
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = checks => {}
+            () = self.clocks() => {}
+        }
+    }
+
+    fn clocks(&self) -> impl Future<Output = ()> + use<> {
+        let watch = self.peers.as_ref().map(|peers| ClockWatch {
+            peers: Arc::clone(peers),
+            groups: Arc::clone(&self.groups),
+            clock: Arc::clone(&self.clock),
+            skew_ms_max: self.watch.clock_skew_ms_max,
+        });
+        async move {
+            match watch {
+                Some(watch) => watch.run().await,
+                None => pending().await,
+            }
+        }
     }
 }

@@ -146,7 +146,13 @@ impl Server {
             Some(member) => member::join(engine, member, Arc::clone(&options.clock), waits_for).await?,
         };
         let groups = Arc::clone(&node.groups);
-
+        let care = care::Care {
+            groups: Arc::clone(&groups),
+            peers: node.links.as_ref().map(|links| Arc::clone(&links.peers)),
+            clock: Arc::clone(&options.clock),
+            watch: options.watch,
+        };
+        tasks.push(AbortOnDropHandle::new(tokio::spawn(care.run(stop.clone()))));
         let mut settings = options.settings.clone();
         settings.public_url.clone_from(&public_url);
         let api = Api::new(Arc::clone(&groups), settings, Arc::clone(&options.clock));
@@ -188,7 +194,6 @@ impl Server {
         metrics.register(Box::new(figures.clone()));
         let outbox = outbox::run(Arc::clone(&groups), options.destination, figures, leads, stop.clone());
         tasks.push(AbortOnDropHandle::new(tokio::spawn(outbox)));
-        tasks.push(AbortOnDropHandle::new(tokio::spawn(care::run(Arc::clone(&groups), options.watch, stop.clone()))));
         let timers = Timers::start(&groups, &options.clock);
         Ok(Running { mcp_url, admin_url, reach, groups: node, timers, stop, tasks })
     }

@@ -9,7 +9,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use quorate_proto::GroupId;
 
 use crate::peers::{PeerStats, Peers};
-use crate::raft::{GroupStats, RaftGroups};
+use crate::raft::{GroupStats, Matter, RaftGroups};
 
 /// A figure: its name, what it is, and where it stands in a group's figures.
 type Figure = (&'static str, &'static str, fn(&GroupStats) -> u64);
@@ -58,6 +58,13 @@ impl Collector for Stats {
                 gauge.encode(family.encode_family(&[("group", group.as_str())])?)?;
             }
         }
+        let help = "Whether this node should not lead, by what is against it";
+        let mut family = encoder.encode_descriptor("node_aside", help, None, MetricType::Gauge)?;
+        let asides = self.0.asides();
+        for matter in Matter::ALL {
+            let aside = ConstGauge::new(i64::from(asides.contains(&matter)));
+            aside.encode(family.encode_family(&[("matter", matter.name())])?)?;
+        }
         Ok(())
     }
 }
@@ -96,6 +103,11 @@ impl Collector for Links {
         let mut family = encoder.encode_descriptor("peer_clock_ahead_ms", help, None, MetricType::Gauge)?;
         for (peer, skew) in self.0.skews() {
             gauge(&mut family, peer, skew.ahead_ms)?;
+        }
+        if let Some(ahead) = self.0.clock_ahead_ms() {
+            let help = "How far this node's clock is ahead of the majority's, in milliseconds";
+            let family = encoder.encode_descriptor("clock_ahead_ms", help, None, MetricType::Gauge)?;
+            ConstGauge::new(ahead).encode(family)?;
         }
         Ok(())
     }

@@ -14,21 +14,25 @@ use crate::groups::{Groups, Unavailable};
 use crate::peers::handler;
 use crate::raft::{Options as RaftOptions, RaftGroups};
 
-const SHARD: GroupId = GroupId::Shard(0);
+pub(super) const SHARD: GroupId = GroupId::Shard(0);
 const FILE: FileId = FileId(Unique { shard: 0, random: [7; 10] });
 
 /// A node that runs.
-struct Node {
+pub(super) struct Node {
     engine: Arc<Memory>,
-    groups: Arc<RaftGroups>,
-    end: End,
+    pub(super) groups: Arc<RaftGroups>,
+    pub(super) end: End,
 }
 
 impl Node {
-    async fn start(number: u64, engine: Arc<Memory>) -> Self {
+    pub(super) async fn start(number: u64, engine: Arc<Memory>) -> Self {
+        Self::with_clock(number, engine, Arc::new(Clock::system())).await
+    }
+
+    pub(super) async fn with_clock(number: u64, engine: Arc<Memory>, clock: Arc<Clock>) -> Self {
         let (listener, address) = bind().await;
-        let peers = Peers::new(options(number, &address.to_string())).unwrap();
-        let clock = Arc::new(Clock::system());
+        let options = Options { clock: Arc::clone(&clock), ..options(number, &address.to_string()) };
+        let peers = Peers::new(options).unwrap();
         let raft = RaftOptions {
             node: number,
             members: BTreeSet::from([1, 2, 3]),
@@ -51,7 +55,7 @@ impl Node {
 }
 
 /// Tells every node where the others are.
-fn introduce(nodes: &[Node]) {
+pub(super) fn introduce(nodes: &[Node]) {
     for node in nodes {
         for other in nodes {
             node.end.peers.put(other.groups.node(), &other.end.address.to_string());
@@ -59,7 +63,7 @@ fn introduce(nodes: &[Node]) {
     }
 }
 
-async fn led(nodes: &[Node]) -> usize {
+pub(super) async fn led(nodes: &[Node]) -> usize {
     eventually("a leader that all know", || {
         let leader = nodes.iter().position(|node| node.groups.leads(SHARD));
         leader.filter(|_| nodes.iter().all(|node| node.groups.ready().is_ok()))
@@ -68,7 +72,7 @@ async fn led(nodes: &[Node]) -> usize {
 }
 
 /// Writes a row. A node that does not know what came of it says so, and is asked again: the row is the same.
-async fn write(node: &Node, index: u32) {
+pub(super) async fn write(node: &Node, index: u32) {
     let store = || Command::Shard(ShardCommand::StoreChunk { file: FILE, index, bytes: index.to_be_bytes().to_vec() });
     let written = async {
         loop {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod certificates;
+mod clocks;
 mod cluster;
 mod hellos;
 mod links;

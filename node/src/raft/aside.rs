@@ -1,0 +1,73 @@
+//! A node that should not lead: it says why, hands over what it leads, and takes nothing over.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::groups::RaftGroups;
+
+/// What a node can have against its leading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Matter {
+    /// Its clock differs from that of a majority, or was not compared yet.
+    Clock,
+}
+
+impl Matter {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::Clock];
+
+    /// What it is called in figures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clock => "clock",
+        }
+    }
+}
+
+/// What a node has against its leading, and why.
+#[derive(Debug, Default)]
+pub(super) struct Asides(Mutex<BTreeMap<Matter, String>>);
+
+impl Asides {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<Matter, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All of it in one line, if there is anything.
+    pub(super) fn told(&self) -> Option<String> {
+        let all: Vec<_> = self.all().values().cloned().collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+}
+
+impl RaftGroups {
+    /// Says what is against this node's leading in a matter, or that nothing is any more. Readiness tells it.
+    pub fn set_aside(&self, matter: Matter, why: Option<String>) {
+        let mut asides = self.asides.all();
+        match (asides.get(&matter), &why) {
+            (None, Some(why)) => tracing::warn!(matter = matter.name(), reason = %why, "this node should not lead"),
+            (Some(_), None) => tracing::info!(matter = matter.name(), "this node may lead again"),
+            (None, None) | (Some(_), Some(_)) => {}
+        }
+        match why {
+            Some(why) => asides.insert(matter, why),
+            None => asides.remove(&matter),
+        };
+        let elect = asides.is_empty();
+        for group in &self.groups {
+            group.raft.runtime_config().elect(elect);
+        }
+    }
+
+    /// What is against this node's leading.
+    pub fn asides(&self) -> Vec<Matter> {
+        self.asides.all().keys().copied().collect()
+    }
+
+    /// Hands over what this node leads, as long as it should not lead.
+    pub async fn step_aside(&self) {
+        if self.asides.told().is_some() {
+            self.leave_all().await;
+        }
+    }
+}
