@@ -6,6 +6,9 @@
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod binary;
 
+#[path = "cluster/disk.rs"]
+mod disk;
+
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 

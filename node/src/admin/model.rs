@@ -280,6 +280,10 @@ pub struct NodeStatus {
     pub leads: usize,
     /// How far its clock is ahead of that of the node that was asked, in milliseconds, where that is known.
     pub clock_ahead_ms: Option<i64>,
+    /// Space left on its disk, in bytes, where that is known.
+    pub disk_free_bytes: Option<u64>,
+    /// How long a flush to its disk takes lately, in microseconds.
+    pub flush_us: Option<u64>,
 }
 
 /// A group.

@@ -72,13 +72,19 @@ impl Cluster {
 }
 
 fn table(status: &ClusterStatus) -> String {
-    let mut text = "NODE   STATE         LEADS     CLOCK  ADDRESS\n".to_owned();
+    let mut text = "NODE   STATE         LEADS     CLOCK  DISK FREE    FLUSH  ADDRESS\n".to_owned();
     for node in &status.nodes {
         let clock = node.clock_ahead_ms.map_or("-".to_owned(), |ms| format!("{ms:+} ms"));
+        let free = node.disk_free_bytes.map_or("-".to_owned(), |bytes| format!("{} MiB", bytes >> 20));
+        let flush = node.flush_us.map_or("-".to_owned(), |us| format!("{}.{} ms", us / 1000, us % 1000 / 100));
         let address = node.address.as_deref().unwrap_or("(asked)");
         let reason = node.reason.as_ref().map_or(String::new(), |reason| format!("  {reason}"));
         // Writing into a string cannot fail.
-        let _ = writeln!(text, "{:<6} {:<12} {:>6} {clock:>9}  {address}{reason}", node.node, node.state, node.leads);
+        let _ = writeln!(
+            text,
+            "{:<6} {:<12} {:>6} {clock:>9} {free:>10} {flush:>8}  {address}{reason}",
+            node.node, node.state, node.leads
+        );
     }
     text.push_str("\nGROUP    LEADER   TERM       LAST  BEHIND (node: entries; * without a vote)");
     for group in &status.groups {

@@ -91,10 +91,16 @@ impl Dev {
         }
         examples::publish(&*first.reach, ORGANIZATION).await?;
         self.tell(&devfile::write(&self.data, &issuer, &nodes)?, &nodes);
-        stop.wait().await;
+        let failed = tokio::select! {
+            () = stop.wait() => None,
+            (why, ..) = futures_util::future::select_all(nodes.iter().map(|node| Box::pin(node.failed()))) => Some(why),
+        };
         // One after another, as in a rolling restart: the last ones close with nobody left to take over.
         for node in nodes {
             node.stop().await;
+        }
+        if let Some(why) = failed {
+            bail!("the store failed, start again: {why}");
         }
         tracing::info!("stopped");
         Ok(())

@@ -1,6 +1,7 @@
 //! `quorate serve`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentprocess::time::Span;
 use anyhow::Context;
@@ -16,6 +17,9 @@ use crate::http::guard::Guard;
 use crate::outbox::{Destination, Webhook};
 use crate::peers::{Security, TlsFiles};
 use crate::server::{AdminListen, Member, Options, Server};
+
+/// How long a stop may take.
+const STOP_LIMIT: Duration = Duration::from_secs(30);
 
 /// Serve for real use, with the issuers and addresses of a settings file.
 ///
@@ -41,8 +45,15 @@ impl Serve {
                 () = stop.wait() => return Ok(()),
             };
             tracing::info!(mcp = running.mcp_url, admin = running.admin_url, "serving");
-            stop.wait().await;
-            running.stop().await;
+            let failed = tokio::select! {
+                () = stop.wait() => None,
+                why = running.failed() => Some(why),
+            };
+            // Calls in flight may wait for a disk that answers no more.
+            if tokio::time::timeout(STOP_LIMIT, running.stop()).await.is_err() {
+                tracing::error!("not all that was under way ended in time");
+            }
+            anyhow::ensure!(failed.is_none(), "the store failed, start again: {}", failed.unwrap_or_default());
             tracing::info!("stopped");
             Ok(())
         })

@@ -9,6 +9,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+mod condition;
 pub mod keys;
 pub mod memory;
 #[cfg(feature = "rocks")]
@@ -20,6 +21,7 @@ mod rocks_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use condition::Condition;
 pub use quorate_statemachine::store::Row;
 
 /// A part of the store with its own keys.
@@ -124,6 +126,11 @@ pub trait Engine: Look + 'static {
 
     /// Calls `done` once everything written so far is durable. Calls that arrive together share one flush.
     fn flushed(&self, done: Flushed);
+
+    /// How the store does.
+    fn condition(&self) -> Condition {
+        Condition::default()
+    }
 
     /// A view of this moment that later writes do not change.
     fn view(&self) -> Result<Arc<dyn Look>, EngineError>;

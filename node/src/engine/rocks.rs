@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use rocksdb::{ColumnFamily, ColumnFamilyDescriptor, DB, DBRawIterator, ReadOptions, Snapshot, WriteBatch};
 use self_cell::self_cell;
 
+use super::condition::{Condition, Keeper};
 use super::rocks_options::{database_options, family_options, late_options};
 use super::{Batch, Change, Engine, EngineError, FAMILIES, Family, Flushed, Look, Row};
 
@@ -22,6 +23,7 @@ pub struct Rocks {
     database: Arc<RwLock<Option<Arc<DB>>>>,
     flushes: Mutex<Option<Sender<Flushed>>>,
     flusher: Mutex<Option<JoinHandle<()>>>,
+    keeper: Arc<Keeper>,
 }
 
 impl Rocks {
@@ -48,12 +50,13 @@ impl Rocks {
         let flush = flush_all;
         #[cfg(feature = "late-flush")]
         let flush = flush_late;
-        let shared = Arc::clone(&database);
+        let keeper = Arc::new(Keeper::default());
+        let (shared, kept) = (Arc::clone(&database), Arc::clone(&keeper));
         let thread = std::thread::Builder::new()
             .name("flush".to_owned())
-            .spawn(move || flush(&shared, &waiting))
+            .spawn(move || flush(&shared, &kept, &waiting))
             .map_err(|e| EngineError::Failed(format!("cannot start the flushing thread: {e}")))?;
-        Ok(Self { database, flushes: Mutex::new(Some(calls)), flusher: Mutex::new(Some(thread)) })
+        Ok(Self { database, flushes: Mutex::new(Some(calls)), flusher: Mutex::new(Some(thread)), keeper })
     }
 
     fn with<T>(&self, work: impl FnOnce(&Arc<DB>) -> Result<T, EngineError>) -> Result<T, EngineError> {
@@ -64,25 +67,28 @@ impl Rocks {
 
 /// Flushes for all who wait, until the engine is closed.
 #[cfg_attr(feature = "late-flush", expect(dead_code, reason = "this build is late on purpose"))]
-fn flush_all(database: &RwLock<Option<Arc<DB>>>, waiting: &Receiver<Flushed>) {
+fn flush_all(database: &RwLock<Option<Arc<DB>>>, keeper: &Keeper, waiting: &Receiver<Flushed>) {
     while let Ok(first) = waiting.recv() {
         // Whoever asks from here on may have written after the flush began, and waits for the next.
         let all: Vec<_> = std::iter::once(first).chain(waiting.try_iter()).collect();
-        let result = flush_now(database);
+        let result = flush_now(database, keeper);
         for done in all {
             done(result.clone());
         }
     }
 }
 
-fn flush_now(database: &RwLock<Option<Arc<DB>>>) -> Result<(), EngineError> {
+/// A failed flush is the last: what it should have written may be lost, although a later one says that all is well.
+fn flush_now(database: &RwLock<Option<Arc<DB>>>, keeper: &Keeper) -> Result<(), EngineError> {
+    keeper.check()?;
     let held = database.read().unwrap_or_else(PoisonError::into_inner).clone();
-    held.ok_or(EngineError::Closed)?.flush_wal(true).map_err(failed)
+    let held = held.ok_or(EngineError::Closed)?;
+    keeper.note(keeper.timed(|| held.flush_wal(true)).map_err(failed))
 }
 
 /// Tells everyone at once and flushes some time later: the fault that the harness must find.
 #[cfg(feature = "late-flush")]
-fn flush_late(database: &RwLock<Option<Arc<DB>>>, waiting: &Receiver<Flushed>) {
+fn flush_late(database: &RwLock<Option<Arc<DB>>>, keeper: &Keeper, waiting: &Receiver<Flushed>) {
     use std::sync::mpsc::RecvTimeoutError;
     const LATE: std::time::Duration = std::time::Duration::from_millis(300);
     let mut flush_at = std::time::Instant::now() + LATE;
@@ -92,7 +98,7 @@ fn flush_late(database: &RwLock<Option<Arc<DB>>>, waiting: &Receiver<Flushed>) {
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
                 // Too late to tell anyone how it went.
-                let _ = flush_now(database);
+                let _ = flush_now(database, keeper);
                 flush_at = std::time::Instant::now() + LATE;
             }
         }
@@ -171,7 +177,8 @@ impl Look for Rocks {
 
 impl Engine for Rocks {
     fn write(&self, batch: Batch) -> Result<(), EngineError> {
-        self.with(|database| {
+        self.keeper.check()?;
+        self.keeper.note(self.with(|database| {
             let mut writes = WriteBatch::default();
             for change in batch.0 {
                 match change {
@@ -185,7 +192,7 @@ impl Engine for Rocks {
                 }
             }
             database.write(writes).map_err(failed)
-        })
+        }))
     }
 
     fn flushed(&self, done: Flushed) {
@@ -198,6 +205,10 @@ impl Engine for Rocks {
         if let Some(done) = refused {
             done(Err(EngineError::Closed));
         }
+    }
+
+    fn condition(&self) -> Condition {
+        self.keeper.condition()
     }
 
     fn view(&self) -> Result<Arc<dyn Look>, EngineError> {
@@ -213,7 +224,7 @@ impl Engine for Rocks {
         }
         let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
         match database {
-            Some(database) => database.flush_wal(true).map_err(failed),
+            Some(database) => self.keeper.check().and_then(|()| database.flush_wal(true).map_err(failed)),
             None => Ok(()),
         }
     }

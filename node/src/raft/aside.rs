@@ -10,27 +10,53 @@ use super::groups::RaftGroups;
 pub enum Matter {
     /// Its clock differs from that of a majority, or was not compared yet.
     Clock,
+    /// Its store failed.
+    Store,
+    /// Its disk has little space left.
+    Space,
+    /// Its disk is slow.
+    Slow,
 }
 
 impl Matter {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Clock];
+    pub const ALL: [Self; 4] = [Self::Clock, Self::Store, Self::Space, Self::Slow];
 
     /// What it is called in figures.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clock => "clock",
+            Self::Store => "store",
+            Self::Space => "space",
+            Self::Slow => "slow",
+        }
+    }
+
+    /// Whether a node with that is no candidate either. What can befall all nodes at once must not leave them without a leader.
+    fn bars_election(self) -> bool {
+        match self {
+            Self::Clock | Self::Store => true,
+            Self::Space | Self::Slow => false,
         }
     }
 }
 
 /// What a node has against its leading, and why.
 #[derive(Debug, Default)]
-pub(super) struct Asides(Mutex<BTreeMap<Matter, String>>);
+pub(super) struct Asides {
+    all: Mutex<BTreeMap<Matter, String>>,
+    /// Space left on its disk, in bytes, as it was told last.
+    free_bytes: Mutex<Option<u64>>,
+}
 
 impl Asides {
     fn all(&self) -> MutexGuard<'_, BTreeMap<Matter, String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why no run may begin and no file be uploaded through this node, when that is so.
+    pub(super) fn no_space(&self) -> Option<String> {
+        self.all().get(&Matter::Space).cloned()
     }
 
     /// All of it in one line, if there is anything.
@@ -53,10 +79,20 @@ impl RaftGroups {
             Some(why) => asides.insert(matter, why),
             None => asides.remove(&matter),
         };
-        let elect = asides.is_empty();
+        let elect = !asides.keys().any(|matter| matter.bars_election());
         for group in &self.groups {
             group.raft.runtime_config().elect(elect);
         }
+    }
+
+    /// Notes how much space is left on the node's disk, in bytes.
+    pub fn note_free(&self, bytes: Option<u64>) {
+        *self.asides.free_bytes.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
+    }
+
+    /// Space left on the node's disk, in bytes, as far as it was noted.
+    pub fn disk_free_bytes(&self) -> Option<u64> {
+        *self.asides.free_bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is against this node's leading.

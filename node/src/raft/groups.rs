@@ -10,6 +10,7 @@ use agentprocess::time::Timestamp;
 use futures_util::future::{Either, select};
 use openraft::AsyncRuntime as _;
 use openraft::async_runtime::watch::WatchReceiver as _;
+use quorate_proto::shard::{Action, ShardCommand};
 use quorate_proto::{Command, Entry, GroupId, Outcome, codec};
 use quorate_statemachine::shard::Definitions;
 use quorate_statemachine::store::Read;
@@ -22,7 +23,7 @@ use super::peer::{Transport, ask};
 use super::rows::Rows;
 use super::types::{LogId, Runtime, name};
 use crate::clock::Clock;
-use crate::engine::Engine;
+use crate::engine::{Condition, Engine};
 use crate::groups::{Groups, Unavailable};
 
 /// How long to wait before asking again who leads.
@@ -159,6 +160,11 @@ impl RaftGroups {
         self.group(group).is_ok_and(Group::leads)
     }
 
+    /// How the node's store does.
+    pub fn store(&self) -> Condition {
+        self.engine.condition()
+    }
+
     /// Waits until this node's replica of a group has changed. One waits at a time; a change before the call counts.
     pub async fn changed(&self, group: GroupId) {
         match self.group(group) {
@@ -183,6 +189,15 @@ impl RaftGroups {
 
     /// Proposes here. The one place where an entry is stamped.
     pub(super) async fn propose_here(&self, group: &Group, command: Command) -> Attempt<(Outcome, LogId)> {
+        if begins(&command)
+            && group.leads()
+            && let Some(why) = self.asides.no_space()
+        {
+            return Attempt::Refused(format!(
+                "node {}: {why}; no run begins and no file is uploaded meanwhile",
+                self.node
+            ));
+        }
         group.propose(Entry { at: self.clock.now(), origin: self.node, command }).await
     }
 
@@ -221,10 +236,11 @@ impl RaftGroups {
         loop {
             let attempt = match here().await {
                 Attempt::Again(Some(leader)) if leader != self.node => there(leader).await,
-                attempt @ (Attempt::Done(_) | Attempt::Again(_) | Attempt::Unknown(_)) => attempt,
+                attempt @ (Attempt::Done(_) | Attempt::Again(_) | Attempt::Unknown(_) | Attempt::Refused(_)) => attempt,
             };
             match attempt {
                 Attempt::Done(done) => return Ok(done),
+                Attempt::Refused(why) => return Err(why),
                 Attempt::Unknown(why) if !group.runs() => return Err(why),
                 Attempt::Unknown(why) => tracing::debug!(group = %name(group.id), reason = %why, "asked again"),
                 // Nobody leads yet, or a leader that does not know it (until its first round of heartbeats).
@@ -266,6 +282,17 @@ async fn unless_moved<T>(group: &Group, peer: u64, asked: impl Future<Output = T
     match select(pin!(asked), pin!(group.led_by_another(peer))).await {
         Either::Left((answer, _)) => Some(answer),
         Either::Right(((), _)) => None,
+    }
+}
+
+/// Whether a command is of those that a store with little space left takes no more: what goes on must be able to end.
+fn begins(command: &Command) -> bool {
+    match command {
+        Command::Shard(ShardCommand::Write { write, .. }) => {
+            matches!(write.action, Action::StartRun { .. } | Action::Upload { .. })
+        }
+        Command::Shard(ShardCommand::StoreChunk { .. }) => true,
+        Command::Shard(_) | Command::Catalog(_) | Command::Check => false,
     }
 }
 

@@ -91,4 +91,6 @@ pub(super) enum Attempt<T> {
     Again(Option<u64>),
     /// Nobody knows whether it did it.
     Unknown(String),
+    /// It does not do it now, and no other should be asked.
+    Refused(String),
 }

@@ -23,12 +23,22 @@ pub struct NodeStats {
     pub not_ready: Option<String>,
     /// Its replicas.
     pub groups: Vec<GroupStats>,
+    /// Space left on its disk, in bytes, where that is known.
+    pub disk_free_bytes: Option<u64>,
+    /// How long a flush takes on it lately, in microseconds.
+    pub flush_us: u64,
 }
 
 impl RaftGroups {
     /// What this node tells about itself.
     pub fn status(&self) -> NodeStats {
-        NodeStats { clock: self.clock.now(), not_ready: self.ready().err(), groups: self.stats() }
+        NodeStats {
+            clock: self.clock.now(),
+            not_ready: self.ready().err(),
+            groups: self.stats(),
+            disk_free_bytes: self.disk_free_bytes(),
+            flush_us: u64::try_from(self.store().flush.as_micros()).unwrap_or(u64::MAX),
+        }
     }
 
     /// What each node of the cluster tells about itself, by number; or why it does not.

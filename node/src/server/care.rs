@@ -1,11 +1,13 @@
 //! What a node watches about itself and its peers, until it stops.
 
 use std::future::{Future, pending};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::disk::DiskWatch;
 use crate::clock::Clock;
 use crate::config::Watch;
 use crate::peers::{ClockWatch, Peers};
@@ -17,6 +19,8 @@ pub(super) struct Care {
     /// The links, when the node has peers.
     pub(super) peers: Option<Arc<Peers>>,
     pub(super) clock: Arc<Clock>,
+    /// Where the node keeps its data.
+    pub(super) folder: PathBuf,
     pub(super) watch: Watch,
 }
 
@@ -28,7 +32,12 @@ impl Care {
             () = stop.cancelled() => {}
             () = checks => {}
             () = self.clocks() => {}
+            () = self.disk().run() => {}
         }
+    }
+
+    fn disk(&self) -> DiskWatch {
+        DiskWatch { groups: Arc::clone(&self.groups), folder: self.folder.clone(), watch: self.watch.clone() }
     }
 
     fn clocks(&self) -> impl Future<Output = ()> + use<> {

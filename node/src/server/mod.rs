@@ -1,6 +1,7 @@
 //! A node from its settings to its listeners, and back down in order.
 
 mod care;
+mod disk;
 mod late;
 mod listen;
 mod member;
@@ -28,7 +29,7 @@ use crate::api::{Api, Attended, tools};
 use crate::auth::Authenticator;
 use crate::clock::Clock;
 use crate::cluster::found::FoundError;
-use crate::config::Organization;
+use crate::config::{Organization, Watch};
 use crate::engine::rocks::Rocks;
 use crate::engine::{Engine, EngineError};
 use crate::http::health::Readiness;
@@ -140,7 +141,7 @@ impl Server {
         let (public_late, tracker) = listen(listeners.public, false);
         let (admin_late, admin_tracker) = listen(listeners.admin, true);
 
-        let engine = open(&options.data).await?;
+        let engine = open(&options.data, &options.watch, &waits_for).await?;
         let node = match options.member {
             None => member::alone(engine, options.shards, Arc::clone(&options.clock)).await?,
             Some(member) => member::join(engine, member, Arc::clone(&options.clock), waits_for).await?,
@@ -150,6 +151,7 @@ impl Server {
             groups: Arc::clone(&groups),
             peers: node.links.as_ref().map(|links| Arc::clone(&links.peers)),
             clock: Arc::clone(&options.clock),
+            folder: options.data,
             watch: options.watch,
         };
         tasks.push(AbortOnDropHandle::new(tokio::spawn(care.run(stop.clone()))));
@@ -200,13 +202,17 @@ impl Server {
 }
 
 /// Opens the store in the data folder, or makes it there. It may have much to read again: listeners answer meanwhile.
-async fn open(data: &Path) -> Result<Arc<dyn Engine>, StartError> {
+async fn open(data: &Path, watch: &Watch, waits_for: &watch::Sender<String>) -> Result<Arc<dyn Engine>, StartError> {
     std::fs::create_dir_all(data).map_err(|e| StartError::Data(data.to_owned(), e))?;
+    disk::room(data, watch, waits_for).await;
     let store = data.join(STORE);
     let opened = tokio::task::spawn_blocking(move || Rocks::open(&store)).await;
     let opened = opened.map_err(|e| OpenError::Damaged(format!("opening broke: {e}")))?;
     Ok(Arc::new(opened.map_err(OpenError::from)?))
 }
+
+/// How often to look whether the store has failed.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How long a node must have seen who signs in before it says that nobody of a group does.
 const SEEN_LONG_ENOUGH: Duration = Duration::from_hours(24);
@@ -237,6 +243,16 @@ impl Running {
         };
         clock.advance(Span(u64::try_from(agreed.0 - clock.now().0).unwrap_or(0)));
         Ok(())
+    }
+
+    /// Waits until the node's store has failed: why. It must be started again.
+    pub async fn failed(&self) -> String {
+        loop {
+            if let Some(why) = self.groups.groups.store().failed {
+                return why;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
     }
 
     /// Stops: others lead, no new connections, calls in flight finish, then the groups close.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Unit;
 use quorate_proto::GroupId;
 
 use crate::peers::{PeerStats, Peers};
@@ -57,6 +59,21 @@ impl Collector for Stats {
                 let gauge = ConstGauge::new(i64::try_from(figure(stats)).unwrap_or(i64::MAX));
                 gauge.encode(family.encode_family(&[("group", group.as_str())])?)?;
             }
+        }
+        let store = self.0.store();
+        let help = "Flushes of the store";
+        let family = encoder.encode_descriptor("store_flushes", help, None, MetricType::Counter)?;
+        ConstCounter::new(store.flushes).encode(family)?;
+        let (help, unit) = ("How long the flushes of the store took together", Unit::Seconds);
+        let family = encoder.encode_descriptor("store_flushing", help, Some(&unit), MetricType::Counter)?;
+        ConstCounter::new(store.flushing.as_secs_f64()).encode(family)?;
+        let help = "How long a flush of the store takes lately";
+        let family = encoder.encode_descriptor("store_flush", help, Some(&unit), MetricType::Gauge)?;
+        ConstGauge::new(store.flush.as_secs_f64()).encode(family)?;
+        if let Some(free) = self.0.disk_free_bytes() {
+            let help = "Space left on the disk of the data folder";
+            let family = encoder.encode_descriptor("disk_free", help, Some(&Unit::Bytes), MetricType::Gauge)?;
+            ConstGauge::new(i64::try_from(free).unwrap_or(i64::MAX)).encode(family)?;
         }
         let help = "Whether this node should not lead, by what is against it";
         let mut family = encoder.encode_descriptor("node_aside", help, None, MetricType::Gauge)?;

@@ -27,6 +27,7 @@ fn gathered(asked: u64, told: Vec<Told>, peers: Option<&Peers>) -> ClusterStatus
     let mut replicas: BTreeMap<GroupId, Vec<(u64, GroupStats)>> = BTreeMap::new();
     let mut nodes = Vec::new();
     for (node, told) in told {
+        let disk = told.as_ref().ok().map(|told| (told.disk_free_bytes, told.flush_us));
         let (state, reason, groups) = match told {
             Ok(NodeStats { not_ready: None, groups, .. }) => ("ready", None, groups),
             Ok(NodeStats { not_ready, groups, .. }) => ("not_ready", not_ready, groups),
@@ -39,6 +40,8 @@ fn gathered(asked: u64, told: Vec<Told>, peers: Option<&Peers>) -> ClusterStatus
             reason,
             leads: groups.iter().filter(|group| group.leads).count(),
             clock_ahead_ms: skews.get(&node).map(|skew| skew.ahead_ms),
+            disk_free_bytes: disk.and_then(|(free, _)| free),
+            flush_us: disk.map(|(_, flush)| flush),
         });
         for stats in groups {
             replicas.entry(stats.group).or_default().push((node, stats));

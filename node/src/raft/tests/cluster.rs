@@ -24,6 +24,11 @@ impl Direct {
         Self { delay, ..Self::default() }
     }
 
+    /// The way of one node into it.
+    pub(super) fn of(&self, from: u64) -> Self {
+        Self { from, ..self.clone() }
+    }
+
     fn node(&self, node: u64) -> Option<Arc<RaftGroups>> {
         self.nodes.lock().unwrap().get(&node).and_then(Weak::upgrade)
     }

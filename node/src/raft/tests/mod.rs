@@ -3,6 +3,7 @@
 
 mod check;
 mod cluster;
+mod disk;
 mod durability;
 #[cfg(feature = "rocks")]
 mod engines;
