@@ -21,6 +21,13 @@ pub struct Position {
     before: [u8; 32],
 }
 
+impl Position {
+    /// Checksum of the chunk before it: whoever took that one has everything up to here. Zeros at the start.
+    pub fn before(&self) -> &[u8; 32] {
+        &self.before
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Chunk {
     before: [u8; 32],
@@ -65,6 +72,11 @@ impl Import {
     /// An import that has taken nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Checksum of the last chunk that was taken: the sender goes on at the [`Position`] behind it.
+    pub fn has(&self) -> &[u8; 32] {
+        &self.before
     }
 
     /// Takes the next chunk; `true` when it was the last. A bad or foreign chunk changes nothing.

@@ -117,7 +117,13 @@ mod tests {
     async fn run(says: Vec<Result<Response, Unreached>>) -> (Vec<Result<Appended, Failure>>, usize) {
         let appends: Vec<_> = (0..).map(append).take(says.len()).collect();
         let scripted = Arc::new(Scripted { asked: Mutex::new(0), says: Mutex::new(says.into()) });
-        let peer = Peer { transport: Arc::clone(&scripted) as _, node: 1, group: GroupId::Catalog, target: 2 };
+        let peer = Peer {
+            transport: Arc::clone(&scripted) as _,
+            node: 1,
+            group: GroupId::Catalog,
+            target: 2,
+            watch: Arc::default(),
+        };
         let answers = pipeline(&peer, stream::iter(appends), Duration::from_millis(10)).collect().await;
         let asked = *scripted.asked.lock().unwrap();
         (answers, asked)
@@ -167,7 +173,13 @@ mod tests {
     async fn few_are_under_way_at_once() {
         let says = (0..20).map(|_| Ok(WHOLE)).collect::<VecDeque<_>>();
         let scripted = Arc::new(Scripted { asked: Mutex::new(0), says: Mutex::new(says) });
-        let peer = Peer { transport: Arc::clone(&scripted) as _, node: 1, group: GroupId::Catalog, target: 2 };
+        let peer = Peer {
+            transport: Arc::clone(&scripted) as _,
+            node: 1,
+            group: GroupId::Catalog,
+            target: 2,
+            watch: Arc::default(),
+        };
         let mut answers = pipeline(&peer, stream::iter((0..20).map(append)), Duration::from_millis(10));
         assert!(answers.next().now_or_never().is_none());
         assert_eq!(*scripted.asked.lock().unwrap(), APPENDS_MAX);

@@ -28,6 +28,8 @@ pub(super) enum Request {
         /// As [`quorate_statemachine::transfer`] made it.
         bytes: Vec<u8>,
     },
+    /// Say what you have of a snapshot that was being sent to you: the checksum of the last chunk you took.
+    Arriving(SnapshotMeta),
     /// All chunks are there: install them. What they cover came with the first, so that a request that was long on its
     /// way cannot give them another place in the log.
     Install {
@@ -57,6 +59,8 @@ pub(super) enum Response {
     Vote(VoteResponse<Types>),
     /// To `Chunk` and `Digest`.
     Taken,
+    /// To `Arriving`.
+    Arriving(Option<[u8; 32]>),
     /// To `Install`.
     Installed(SnapshotResponse<Types>),
     /// To `Transfer`.

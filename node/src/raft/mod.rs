@@ -17,6 +17,7 @@ mod open;
 mod peer;
 mod rounds;
 mod rows;
+mod sending;
 mod serve;
 #[cfg(madsim)]
 mod simulated;

@@ -204,7 +204,8 @@ async fn open_group(options: &Options, machine: &Machine, id: GroupId) -> Result
     let watch = Arc::new(Watch::default());
     let state = State::open(Arc::clone(&options.engine), id, machine.clone(), Arc::clone(&watch))
         .map_err(|e| bad(e.to_string()))?;
-    let peers = Peers { transport: Arc::clone(&options.transport), node: options.node, group: id };
+    let transport = Arc::clone(&options.transport);
+    let peers = Peers { transport, node: options.node, group: id, watch: Arc::clone(&watch) };
     let log = Log::new(Arc::clone(&options.engine), id);
     let config = config(options).validate().map_err(|e| bad(e.to_string()))?;
     let raft = Raft::new(options.node, Arc::new(config), peers, log, state.clone()).await;

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::Stream;
 use futures_util::future::{BoxFuture, Either, select};
@@ -20,8 +20,9 @@ use quorate_statemachine::transfer::{self, Position};
 
 use super::append::{self, Appended};
 use super::message::{Request, Response};
-use super::snapshot::{CHUNK_BYTES, Content};
-use super::types::{Snapshot, Types, Vote};
+use super::snapshot::{BYTES_PER_S_MAX, CHUNK_BYTES, Content};
+use super::state::Watch;
+use super::types::{Snapshot, SnapshotMeta, Types, Vote, name};
 
 pub(super) type Failure = RPCError<Types>;
 
@@ -74,13 +75,15 @@ pub(super) struct Peers {
     pub(super) transport: Arc<dyn Transport>,
     pub(super) node: u64,
     pub(super) group: GroupId,
+    pub(super) watch: Arc<Watch>,
 }
 
 impl RaftNetworkFactory<Types> for Peers {
     type Network = Peer;
 
     async fn new_client(&mut self, target: u64, _: &openraft::impls::EmptyNode) -> Peer {
-        Peer { transport: Arc::clone(&self.transport), node: self.node, group: self.group, target }
+        let (transport, watch) = (Arc::clone(&self.transport), Arc::clone(&self.watch));
+        Peer { transport, node: self.node, group: self.group, target, watch }
     }
 }
 
@@ -90,6 +93,7 @@ pub(super) struct Peer {
     pub(super) node: u64,
     pub(super) group: GroupId,
     pub(super) target: u64,
+    pub(super) watch: Arc<Watch>,
 }
 
 impl Peer {
@@ -116,18 +120,42 @@ impl Peer {
         let Content::Rows(rows) = snapshot.snapshot else {
             return Err(failed("a snapshot that has not been installed cannot be sent"));
         };
-        let (mut next, mut first) = (Some(Position::default()), Some(snapshot.meta));
+        let (meta, sending) = (snapshot.meta, &self.watch.sending);
+        let went_on = self.went_on(&meta, limit).await?;
+        // It is there, so that it is worth to keep for it what it is sent.
+        sending.keep(&meta, &rows);
+        let mut first = went_on.is_none().then(|| meta.clone());
+        let mut next = Some(went_on.unwrap_or_default());
         while let Some(position) = next {
+            let began = Instant::now();
             let (bytes, after) =
                 transfer::export(&rows, &position, CHUNK_BYTES).map_err(|e| failed(&format!("reading failed: {e}")))?;
+            if let Some(after) = &after {
+                sending.note(&meta, self.target, &position, after);
+            }
+            let due = Duration::from_secs(1) * u32::try_from(bytes.len()).unwrap_or(u32::MAX) / BYTES_PER_S_MAX;
             let request = Request::Chunk { first: first.take(), bytes };
             let response = self.ask(RPCTypes::InstallSnapshot, &request, limit).await?;
             if !matches!(response, Response::Taken) {
                 return Ok(response);
             }
+            tokio::time::sleep(due.saturating_sub(began.elapsed())).await;
             next = after;
         }
-        self.ask(RPCTypes::InstallSnapshot, &Request::Install { vote }, limit).await
+        let installed = self.ask(RPCTypes::InstallSnapshot, &Request::Install { vote }, limit).await?;
+        sending.done(self.target);
+        Ok(installed)
+    }
+
+    /// Where the transfer of a snapshot goes on that broke before.
+    async fn went_on(&self, meta: &SnapshotMeta, limit: Duration) -> Result<Option<Position>, Failure> {
+        let asked = self.ask(RPCTypes::InstallSnapshot, &Request::Arriving(meta.clone()), limit);
+        let Response::Arriving(Some(has)) = asked.await? else { return Ok(None) };
+        let position = self.watch.sending.position(meta, self.target, &has);
+        if position.is_some() {
+            tracing::info!(group = %name(self.group), to = self.target, "a snapshot that broke off goes on");
+        }
+        Ok(position)
     }
 }
 

@@ -57,6 +57,7 @@ impl RaftGroups {
                 raft.pre_vote(vote).await.map_or_else(|e| Response::Failed(e.to_string()), Response::Vote)
             }
             Request::Chunk { first, bytes } => take(group, first, &bytes),
+            Request::Arriving(meta) => Response::Arriving(has(group, &meta)),
             Request::Install { vote } => match arrived(group) {
                 Ok(snapshot) => {
                     let installed = raft.install_full_snapshot(vote, snapshot).await;
@@ -80,6 +81,12 @@ impl RaftGroups {
             }
         }
     }
+}
+
+/// What there is of a snapshot whose chunks did not all come.
+fn has(group: &Group, meta: &SnapshotMeta) -> Option<[u8; 32]> {
+    let staging = group.staging.lock().unwrap_or_else(PoisonError::into_inner);
+    staging.as_ref().filter(|(arriving, _)| arriving == meta)?.1.has()
 }
 
 /// The snapshot whose chunks have all come.

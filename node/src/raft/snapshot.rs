@@ -14,6 +14,8 @@ use crate::engine::{Batch, Engine, Family, Look, keys};
 
 /// About how large a chunk is, in bytes.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
+/// How fast a snapshot is sent to one peer at most, in bytes a second: what else its disk and the link do goes on.
+pub(super) const BYTES_PER_S_MAX: u32 = 32 << 20;
 
 /// What a snapshot holds.
 pub(crate) enum Content {
@@ -81,6 +83,11 @@ impl Staging {
         self.staged.engine.write(batch)?;
         self.whole = last;
         Ok(last)
+    }
+
+    /// Checksum of the last chunk that was taken; nothing when it is whole, or nothing was.
+    pub(super) fn has(&self) -> Option<[u8; 32]> {
+        (!self.whole).then(|| *self.import.has()).filter(|has| *has != [0; 32])
     }
 
     /// The content to install, once the last chunk is there.

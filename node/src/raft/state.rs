@@ -14,6 +14,7 @@ use quorate_statemachine::store::{Fatal, Overlay};
 use tokio::sync::Notify;
 
 use super::rows::{Applied, Rows};
+use super::sending::Sending;
 use super::snapshot::{Content, Staging, one_generation};
 use super::types::{LogEntry, LogId, Membership, Snapshot, SnapshotMeta, Types, name};
 use crate::engine::{Batch, Engine, Family, flush, keys};
@@ -44,6 +45,8 @@ pub(super) struct Watch {
     pub(super) fatal: OnceLock<String>,
     /// The state as of the last check, and its index, until a digest is made of it ([`super::check`]).
     check: Mutex<Option<(u64, Rows)>>,
+    /// The snapshot that peers are sent.
+    pub(super) sending: Sending,
 }
 
 impl Watch {
@@ -119,6 +122,7 @@ impl State {
         self.engine.write(batch)?;
         self.applied = applied;
         self.watch.changed.notify_one();
+        self.watch.sending.is_under_way();
         for (responder, answer) in answers {
             ApplyResponder::send(responder, answer);
         }
@@ -189,6 +193,12 @@ impl RaftStateMachine<Types> for State {
         self.clone()
     }
 
+    /// None while one is being sent: with it the log would go that its receiver needs next, and it would be sent the next
+    /// snapshot, without end.
+    async fn try_create_snapshot_builder(&mut self, force: bool) -> Option<Self> {
+        (force || !self.watch.sending.is_under_way()).then(|| self.clone())
+    }
+
     async fn install_snapshot(&mut self, meta: &SnapshotMeta, snapshot: Content) -> Result<(), io::Error> {
         let staged = match snapshot {
             Content::Staged(staged) => staged,
@@ -208,6 +218,10 @@ impl RaftStateMachine<Types> for State {
     }
 
     async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot>, io::Error> {
+        // One that was begun goes on.
+        if let Some((meta, rows)) = self.watch.sending.snapshot() {
+            return Ok(Some(Snapshot { meta, snapshot: Content::Rows(rows) }));
+        }
         if self.applied.last.is_none() { Ok(None) } else { self.snapshot().await.map(Some) }
     }
 }

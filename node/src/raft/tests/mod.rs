@@ -1,6 +1,7 @@
 //! Raft groups over both engines.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod away;
 mod check;
 mod cluster;
 mod disk;
