@@ -8,6 +8,8 @@ mod binary;
 
 #[path = "cluster/disk.rs"]
 mod disk;
+#[path = "cluster/recover.rs"]
+mod recover;
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

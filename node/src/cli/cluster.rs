@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use reqwest::Method;
 
 use super::client::Connection;
+use super::recover::Recover;
 use super::words::tell;
 use crate::admin::{ClusterStatus, JoinToken, JoinTokenRequest, Removed};
 
@@ -15,6 +16,7 @@ use crate::admin::{ClusterStatus, JoinToken, JoinTokenRequest, Removed};
 ///   quorate cluster status --server URL --token-file FILE --json
 ///   quorate cluster join-token --ttl 2h
 ///   quorate cluster remove 3
+///   quorate cluster recover --config FILE
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Cluster {
@@ -34,6 +36,7 @@ enum ClusterCommand {
         #[arg(long, value_name = "SPAN", default_value = "1h")]
         ttl: String,
     },
+    Recover(Recover),
     /// Take a node out, for good: it leaves all groups, one after another, and its folder cannot come back
     Remove {
         /// Its number
@@ -43,8 +46,15 @@ enum ClusterCommand {
 
 impl Cluster {
     pub(super) async fn run(self) -> anyhow::Result<()> {
+        let command = match self.command {
+            ClusterCommand::Recover(recover) => return recover.run().await,
+            other @ (ClusterCommand::Status | ClusterCommand::JoinToken { .. } | ClusterCommand::Remove { .. }) => {
+                other
+            }
+        };
         let client = self.connection.open()?;
-        match self.command {
+        match command {
+            ClusterCommand::Recover(_) => Ok(()),
             ClusterCommand::Status => {
                 let status: ClusterStatus = client.get("/cluster").await?;
                 tell(self.connection.json, &status, |status| println!("{}", table(status)))?;

@@ -9,6 +9,7 @@ mod devfile;
 mod examples;
 mod log;
 mod process;
+mod recover;
 mod serve;
 mod signal;
 mod token;

@@ -64,18 +64,23 @@ async fn member(cluster: Option<&Cluster>, shards: u16) -> anyhow::Result<Option
     let Some(cluster) = cluster else { return Ok(None) };
     let listen = || format!("cluster.listen: cannot listen on {}", cluster.listen);
     let listener = TcpListener::bind(cluster.listen).await.with_context(listen)?;
+    let security = security(cluster);
+    let join_token = cluster.join_token_file.as_ref().map(std::fs::read_to_string).transpose();
+    let join_token = join_token.context("cluster.join_token_file")?.map(|token| token.trim().to_owned());
+    let (address, join) = (cluster.address(), cluster.join.clone());
+    let plan = Plan { address, join, expect: cluster.bootstrap_expect, shards, join_token };
+    Ok(Some(Member { listener, plan, security }))
+}
+
+/// How nodes speak to each other.
+pub(super) fn security(cluster: &Cluster) -> Security {
     let files = |tls: &ClusterTls| TlsFiles {
         certificate: tls.certificate.clone(),
         key: tls.key.clone(),
         authority: tls.authority.clone(),
     };
     // Settings without either are refused before.
-    let security = cluster.tls.as_ref().map_or(Security::Plain, |tls| Security::Tls(files(tls)));
-    let join_token = cluster.join_token_file.as_ref().map(std::fs::read_to_string).transpose();
-    let join_token = join_token.context("cluster.join_token_file")?.map(|token| token.trim().to_owned());
-    let (address, join) = (cluster.address(), cluster.join.clone());
-    let plan = Plan { address, join, expect: cluster.bootstrap_expect, shards, join_token };
-    Ok(Some(Member { listener, plan, security }))
+    cluster.tls.as_ref().map_or(Security::Plain, |tls| Security::Tls(files(tls)))
 }
 
 fn options(config: Config, member: Option<Member>) -> anyhow::Result<Options> {

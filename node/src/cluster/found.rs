@@ -126,6 +126,24 @@ pub fn is_member(engine: &dyn Engine) -> Result<bool, EngineError> {
     Ok(engine.get(Family::Meta, &MetaKey::Founding.encode())?.is_some())
 }
 
+/// The place that a stopped node has in its cluster, if it has one.
+pub fn kept(engine: &dyn Engine) -> Result<Option<Place>, FoundError> {
+    if is_member(engine)? { Ok(Kept::read(engine, Instance::default())?.place) } else { Ok(None) }
+}
+
+/// Writes into a batch that a node's place is in another cluster, alone: those that knew it before are no peers any more.
+pub fn alone(engine: &dyn Engine, cluster: [u8; 16], batch: &mut Batch) -> Result<(), FoundError> {
+    let mut kept = Kept::read(engine, Instance::default())?;
+    kept.accepted = None;
+    if let Some(place) = &mut kept.place {
+        place.cluster = cluster;
+        let node = place.node;
+        place.nodes.retain(|other, _| *other == node);
+    }
+    batch.put(Family::Meta, MetaKey::Founding.encode(), codec::encode(&kept));
+    Ok(())
+}
+
 /// How a node shows what it is and what it waits for.
 pub struct Show {
     /// What it is, for whoever asks.

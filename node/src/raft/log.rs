@@ -68,7 +68,7 @@ fn row_name(key: MetaKey) -> &'static str {
 }
 
 /// The row of an entry.
-fn write_entry(group: GroupId, entry: &LogEntry) -> Row {
+pub(super) fn write_entry(group: GroupId, entry: &LogEntry) -> Row {
     let key = keys::log(group, entry.index());
     let content = codec::encode(entry);
     let mut value = checksum(&key, &content).to_vec();

@@ -44,7 +44,7 @@ use crate::timers::Timers;
 pub(crate) const PROFILES: [&str; 1] = [agentprocess::PARALLEL];
 
 /// The store's folder in the data folder.
-const STORE: &str = "store";
+pub(crate) const STORE: &str = "store";
 
 /// The groups that stand behind a node.
 type NodeGroups = RaftGroups;
