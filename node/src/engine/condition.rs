@@ -1,27 +1,14 @@
-//! How a store does: whether it failed, and how long its flushes take.
+//! Keeps how a store does: whether it failed, and how long its flushes take.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::EngineError;
+use super::{Condition, EngineError};
 
 /// How much the last flush counts in the recent time of flushes, as a part of 8; the ones before count the rest.
 const LAST_OF_8: u32 = 2;
 /// A flush this long ago says nothing about the disk of now.
 const STALE: Duration = Duration::from_secs(30);
-
-/// How a store does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Condition {
-    /// Why it failed, once it did. It takes nothing any more: after a failed flush nobody knows what is on the disk.
-    pub failed: Option<String>,
-    /// How long flushes take lately, or the one that is under way takes already.
-    pub flush: Duration,
-    /// Flushes since the start.
-    pub flushes: u64,
-    /// How long they took together.
-    pub flushing: Duration,
-}
 
 /// Keeps a store's condition.
 #[derive(Debug, Default)]

@@ -8,7 +8,9 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
+#[cfg(feature = "rocks")]
 mod condition;
 pub mod keys;
 pub mod memory;
@@ -21,7 +23,6 @@ mod rocks_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use condition::Condition;
 pub use quorate_statemachine::store::Row;
 
 /// A part of the store with its own keys.
@@ -37,6 +38,19 @@ pub enum Family {
 
 /// All families.
 pub const FAMILIES: [Family; 3] = [Family::Log, Family::State, Family::Meta];
+
+/// How a store does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Condition {
+    /// Why it failed, once it did. It takes nothing any more: after a failed flush nobody knows what is on the disk.
+    pub failed: Option<String>,
+    /// How long flushes take lately, or the one that is under way takes already.
+    pub flush: Duration,
+    /// Flushes since the start.
+    pub flushes: u64,
+    /// How long they took together.
+    pub flushing: Duration,
+}
 
 /// One change of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,9 +13,9 @@ use std::thread::JoinHandle;
 use rocksdb::{ColumnFamily, ColumnFamilyDescriptor, DB, DBRawIterator, ReadOptions, Snapshot, WriteBatch};
 use self_cell::self_cell;
 
-use super::condition::{Condition, Keeper};
+use super::condition::Keeper;
 use super::rocks_options::{database_options, family_options, late_options};
-use super::{Batch, Change, Engine, EngineError, FAMILIES, Family, Flushed, Look, Row};
+use super::{Batch, Change, Condition, Engine, EngineError, FAMILIES, Family, Flushed, Look, Row};
 
 /// An engine on `RocksDB`.
 pub struct Rocks {
