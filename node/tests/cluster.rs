@@ -70,7 +70,7 @@ async fn three_processes_found_a_cluster_once_and_one_that_is_lost_is_replaced()
     cluster.let_in(2, &operator).await;
     cluster.start(2);
     cluster.remove(1, &operator, *lost).await;
-    cluster.members(0, &operator, &[1, 2, 3, 4].into_iter().filter(|node| node != lost).collect::<Vec<_>>()).await;
+    cluster.settled(0, &operator, &[1, 2, 3, 4].into_iter().filter(|node| node != lost).collect::<Vec<_>>()).await;
     cluster.ready(2).await;
     assert_eq!(begin(&cluster, 2, &agent, "two").await, second);
 
@@ -122,11 +122,12 @@ async fn a_rolling_restart_fails_no_call() {
     assert!(status["groups"].as_array().unwrap().iter().all(|group| group["leader"].is_u64()), "{status}");
 }
 
-/// Five in any start order; without two of them, the others go on.
+/// Five in any start order, each with a replica of every shard; without two of them, the others go on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_processes_found_a_cluster_and_go_on_without_two() {
     let mut cluster = Cluster::new(5);
     for number in [4, 1, 3, 0, 2] {
+        cluster.set(number, "replication_factor", &json!(5));
         cluster.start(number);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

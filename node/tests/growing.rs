@@ -11,8 +11,12 @@ mod cluster;
 #[path = "support/load.rs"]
 mod load;
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use cluster::{Cluster, publish};
 use load::Load;
+use serde_json::{Value, json};
 
 /// Three nodes become five; one loses its disk and is replaced; two of the founders go.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -34,8 +38,12 @@ async fn nodes_come_are_replaced_and_go_and_no_call_fails() {
         cluster.start(number);
         cluster.ready(number).await;
     }
-    cluster.members(0, &operator, &[1, 2, 3, 4, 5]).await;
+    cluster.settled(0, &operator, &[1, 2, 3, 4, 5]).await;
     load.at(&[0, 1, 2, 3, 4]).await;
+    // Three replicas of each shard, spread over the five.
+    let plan = cluster.plan(3, &operator).await;
+    let replicas: Vec<_> = plan["nodes"].as_array().unwrap().iter().map(|n| n["replicas"].as_u64().unwrap()).collect();
+    assert_eq!((replicas.iter().sum::<u64>(), replicas.iter().max()), (6, Some(&2)), "{plan}");
 
     // The last one's disk is gone.
     let lost = cluster.number(4, &operator).await;
@@ -49,7 +57,7 @@ async fn nodes_come_are_replaced_and_go_and_no_call_fails() {
     let new = cluster.number(4, &operator).await;
     let mut stay: Vec<u64> = vec![1, 2, 3, 4, 5, new];
     stay.retain(|node| *node != lost);
-    cluster.members(0, &operator, &stay).await;
+    cluster.settled(0, &operator, &stay).await;
     load.at(&[0, 1, 2, 3, 4]).await;
 
     // Back to three, without two of the founders.
@@ -58,9 +66,65 @@ async fn nodes_come_are_replaced_and_go_and_no_call_fails() {
         let gone = cluster.number(number, &operator).await;
         cluster.remove(0, &operator, gone).await;
         stay.retain(|node| *node != gone);
-        cluster.members(0, &operator, &stay).await;
+        cluster.settled(0, &operator, &stay).await;
         cluster.kill(number);
     }
     let calls = load.end(&cluster, &agent, &[0, 3, 4]).await;
     assert!(calls > 100, "{calls} calls are no load");
+}
+
+/// The zones of each shard's voters.
+fn zones(plan: &Value) -> Vec<Vec<String>> {
+    let zones: BTreeMap<_, _> =
+        plan["nodes"].as_array().unwrap().iter().map(|n| (n["node"].as_u64(), &n["zone"])).collect();
+    let of = |shard: &Value| {
+        let voters = shard["voters"].as_array().unwrap().iter();
+        let mut zones: Vec<_> = voters.map(|node| zones[&node.as_u64()].as_str().unwrap().to_owned()).collect();
+        zones.sort();
+        zones
+    };
+    plan["shards"].as_array().unwrap().iter().map(of).collect()
+}
+
+/// Two nodes change places, as when racks are moved: each shard has its replicas in three zones before and after.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn zones_move_and_no_call_fails() {
+    let mut cluster = Cluster::of(4, 4);
+    for (number, zone) in ["a", "b", "c", "c"].into_iter().enumerate() {
+        cluster.set(number, "zone", &json!(zone));
+        cluster.start(number);
+    }
+    for number in 0..4 {
+        cluster.ready(number).await;
+    }
+    let (operator, agent) =
+        (cluster.token(&["--human", "ops@example.com", "--operator"]), cluster.token(&["--agent", "a1"]));
+    publish(&cluster, 0, &operator).await;
+    cluster.settled(0, &operator, &[1, 2, 3, 4]).await;
+    assert_eq!(zones(&cluster.plan(1, &operator).await), [["a", "b", "c"], ["a", "b", "c"]]);
+
+    let all = [0, 1, 2, 3];
+    let load = Load::start(&cluster, &agent, &all);
+    for (number, zone) in [(3, "b"), (1, "c")] {
+        let others: Vec<_> = all.into_iter().filter(|other| *other != number).collect();
+        load.at(&others).await;
+        cluster.stop(number);
+        cluster.set(number, "zone", &json!(zone));
+        cluster.start(number);
+        cluster.ready(number).await;
+        load.at(&all).await;
+    }
+    // The planner hears of it within a moment, and has work then.
+    let number = cluster.number(1, &operator).await;
+    loop {
+        let plan = cluster.plan(0, &operator).await;
+        let node = plan["nodes"].as_array().unwrap().iter().find(|node| node["node"] == json!(number)).unwrap();
+        if node["zone"] == "c" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    cluster.settled(2, &operator, &[1, 2, 3, 4]).await;
+    assert_eq!(zones(&cluster.plan(0, &operator).await), [["a", "b", "c"], ["a", "b", "c"]]);
+    load.end(&cluster, &agent, &all).await;
 }

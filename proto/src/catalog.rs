@@ -1,6 +1,6 @@
 //! Commands of the catalog group.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentprocess::Process;
 use serde::{Deserialize, Serialize};
@@ -61,21 +61,39 @@ pub enum CatalogCommand {
 /// A command about the cluster's nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeCommand {
-    /// Notes the founders, by number. Of no effect once there are nodes: each founder may say it.
-    Found(BTreeMap<u64, Node>),
+    /// Notes the founders, and with what they found the shards. Of no effect once there are nodes: each founder may say it.
+    Found {
+        /// The founders, by number.
+        nodes: BTreeMap<u64, Node>,
+        /// How many replicas each shard is to have; it never changes.
+        replicas: u16,
+        /// The nodes of each shard's replicas.
+        shards: BTreeMap<u16, BTreeSet<u64>>,
+    },
     /// Takes a new node in, under the next number. A disk that is in gets the number it has.
     Join(Node),
-    /// Notes that a node is reached elsewhere now.
+    /// Notes that a node is elsewhere now.
     Move {
         /// Its number.
         node: u64,
-        /// Where.
+        /// Where peers reach it.
         address: String,
+        /// Its zone, if it is in one.
+        zone: Option<String>,
     },
     /// Takes a node out, for good: its number is never given again.
     Remove {
         /// Its number.
         node: u64,
+    },
+    /// Wants the replicas of a shard elsewhere. Refused when they are not wanted where the planner thought.
+    Place {
+        /// The shard.
+        shard: u16,
+        /// Where they are wanted until now.
+        from: BTreeSet<u64>,
+        /// Where they are wanted from now on: one replica differs.
+        to: BTreeSet<u64>,
     },
 }
 
@@ -86,6 +104,8 @@ pub struct Node {
     pub address: String,
     /// Names the life of its disk: random, chosen when the disk is first used.
     pub instance: [u8; 16],
+    /// What it may be lost with: replicas of a shard are kept in different zones. None: it is a zone of its own.
+    pub zone: Option<String>,
 }
 
 /// A draft: a valid document waiting to be published.
@@ -131,4 +151,6 @@ pub enum CatalogReply {
         /// Its number; 0 for all founders.
         node: u64,
     },
+    /// The replicas of the shard are wanted there now.
+    Placed,
 }

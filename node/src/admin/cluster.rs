@@ -12,10 +12,27 @@ use quorate_proto::catalog::{CatalogCommand, NodeCommand};
 use super::Office;
 use super::error::Fault;
 use super::extract::{At, Body, Operator};
-use super::model::{ClusterStatus, ErrorBody, JoinToken, JoinTokenRequest, Removed};
+use super::model::{ClusterPlan, ClusterStatus, ErrorBody, JoinToken, JoinTokenRequest, Removed};
+use crate::groups::Unavailable;
 
 /// Asks the nodes how they are.
 pub type Cluster = Arc<dyn Fn() -> BoxFuture<'static, ClusterStatus> + Send + Sync>;
+
+/// Asks what the planner wants.
+pub type Plan = Arc<dyn Fn() -> BoxFuture<'static, Result<ClusterPlan, Unavailable>> + Send + Sync>;
+
+/// Where the replicas of the shards are wanted, and what is done next, with the reason. Any node answers.
+#[utoipa::path(
+    get, path = "/admin/v1/cluster/plan", tag = "cluster",
+    responses(
+        (status = 200, body = ClusterPlan),
+        (status = 503, body = ErrorBody, description = "The catalog has no leader now"),
+        (status = 403, body = ErrorBody),
+    )
+)]
+pub(super) async fn plan(State(office): State<Arc<Office>>, Operator(_): Operator) -> Result<Json<ClusterPlan>, Fault> {
+    Ok(Json((office.plan)().await?))
+}
 
 /// How the nodes and groups of the cluster are. Any node answers; one that cannot be reached is told as such.
 #[utoipa::path(

@@ -38,7 +38,7 @@ use crate::http::bearer::{self, Door};
 use crate::http::guard::{self, Guard};
 use crate::http::health::{Readiness, health};
 use crate::http::observe::{self, Metrics};
-pub use cluster::Cluster;
+pub use cluster::{Cluster, Plan};
 pub use error::Fault;
 pub use model::*;
 pub use reach::Reach;
@@ -61,6 +61,8 @@ pub struct Admin {
     pub readiness: Readiness,
     /// How the cluster is.
     pub cluster: Cluster,
+    /// What its planner wants.
+    pub plan: Plan,
     /// Hosts and origins.
     pub guard: Guard,
     /// Base address of the public listener, for the metadata of RFC 9728.
@@ -77,6 +79,7 @@ struct Office {
     profiles: Vec<&'static str>,
     tools: Vec<&'static str>,
     cluster: Cluster,
+    plan: Plan,
 }
 
 /// The routes with their descriptions.
@@ -94,6 +97,7 @@ fn described() -> OpenApiRouter<Arc<Office>> {
         .routes(routes!(versions::restore))
         .routes(routes!(record::list))
         .routes(routes!(cluster::status))
+        .routes(routes!(cluster::plan))
         .routes(routes!(cluster::join_token))
         .routes(routes!(cluster::remove))
         .routes(routes!(clock::advance))
@@ -125,12 +129,13 @@ pub fn admin(admin: Admin) -> Router {
         metrics,
         readiness,
         cluster,
+        plan,
         guard,
         public_url,
         tracker,
     } = admin;
-    let office =
-        Arc::new(Office { reach, authenticator: Arc::clone(&authenticator), organizations, profiles, tools, cluster });
+    let kept = Arc::clone(&authenticator);
+    let office = Arc::new(Office { reach, authenticator: kept, organizations, profiles, tools, cluster, plan });
     let door =
         Arc::new(Door { authenticator, metrics: Arc::clone(&metrics), public_url, authorization_servers: Vec::new() });
     let (routes, api) = described().split_for_parts();

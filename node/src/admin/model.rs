@@ -272,6 +272,8 @@ pub struct NodeStatus {
     pub node: u64,
     /// Where its peers reach it; absent for the node that was asked.
     pub address: Option<String>,
+    /// The zone it is in, if it is in one.
+    pub zone: Option<String>,
     /// `ready`, `not_ready` or `unreachable`.
     pub state: String,
     /// Why, when it is not ready.
@@ -300,6 +302,8 @@ pub struct GroupStatus {
     pub voters: Vec<u64>,
     /// The nodes that follow without a vote.
     pub learners: Vec<u64>,
+    /// The nodes that are to vote; empty for a node alone.
+    pub wanted: Vec<u64>,
     /// Index of the last entry of the leader's log, or of the longest that is known.
     pub last: u64,
     /// Each replica that could be asked.
@@ -322,6 +326,65 @@ pub struct ReplicaStatus {
     pub differs: bool,
     /// Why it does not run, when it does not.
     pub stopped: Option<String>,
+}
+
+/// Where the replicas of the shards are wanted, and what is done next.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterPlan {
+    /// How many replicas each shard is to have; 0 for a node alone.
+    pub replication_factor: u16,
+    /// What the planner does next.
+    pub next: NextStep,
+    /// Each node.
+    pub nodes: Vec<NodePlan>,
+    /// Each shard.
+    pub shards: Vec<ShardPlan>,
+}
+
+/// What the planner does next.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NextStep {
+    /// `nothing`, `wait`, or `move`: it wants a replica elsewhere.
+    pub kind: String,
+    /// Why.
+    pub why: String,
+    /// The shard, for a move.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<u16>,
+    /// The node that gets a replica, for a move that adds one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub add: Option<u64>,
+    /// The node that has it no more, for a move that takes one away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drop: Option<u64>,
+}
+
+/// A node, as the planner sees it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodePlan {
+    /// Its number.
+    pub node: u64,
+    /// The zone it is in, if it is in one.
+    pub zone: Option<String>,
+    /// Whether it answers now.
+    pub reached: bool,
+    /// How many replicas of shards are wanted there.
+    pub replicas: usize,
+}
+
+/// A shard, as the planner sees it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShardPlan {
+    /// Its number.
+    pub shard: u16,
+    /// The nodes on which its replicas are wanted.
+    pub wanted: Vec<u64>,
+    /// The nodes that vote now; absent when it has no leader.
+    pub voters: Option<Vec<u64>>,
 }
 
 /// What a join token shall be.

@@ -8,11 +8,12 @@ use reqwest::Method;
 use super::client::Connection;
 use super::recover::Recover;
 use super::words::tell;
-use crate::admin::{ClusterStatus, JoinToken, JoinTokenRequest, Removed};
+use crate::admin::{ClusterPlan, ClusterStatus, JoinToken, JoinTokenRequest, Removed};
 
 /// Look at the cluster and change its nodes, as a human operator.
 ///
 ///   quorate cluster status
+///   quorate cluster plan
 ///   quorate cluster status --server URL --token-file FILE --json
 ///   quorate cluster join-token --ttl 2h
 ///   quorate cluster remove 3
@@ -30,6 +31,8 @@ pub(super) struct Cluster {
 enum ClusterCommand {
     /// Nodes, leaders, how far replicas are behind, clocks; exit status 0 when every group has a leader and its replicas run
     Status,
+    /// Where the replicas of the shards are wanted, what is done next, and why
+    Plan,
     /// Make a token that lets new nodes in: put it into the file that their settings name as join token
     JoinToken {
         /// How long it is good for: digits and m, h or d; 30d at most
@@ -48,9 +51,10 @@ impl Cluster {
     pub(super) async fn run(self) -> anyhow::Result<()> {
         let command = match self.command {
             ClusterCommand::Recover(recover) => return recover.run().await,
-            other @ (ClusterCommand::Status | ClusterCommand::JoinToken { .. } | ClusterCommand::Remove { .. }) => {
-                other
-            }
+            other @ (ClusterCommand::Status
+            | ClusterCommand::Plan
+            | ClusterCommand::JoinToken { .. }
+            | ClusterCommand::Remove { .. }) => other,
         };
         let client = self.connection.open()?;
         match command {
@@ -64,6 +68,10 @@ impl Cluster {
                 let wrong = replicas.filter(|replica| replica.differs || replica.stopped.is_some()).count();
                 anyhow::ensure!(wrong == 0, "{wrong} replicas differ or do not run; see --json for why");
                 Ok(())
+            }
+            ClusterCommand::Plan => {
+                let plan: ClusterPlan = client.get("/cluster/plan").await?;
+                tell(self.connection.json, &plan, |plan| println!("{}", words(plan)))
             }
             ClusterCommand::JoinToken { ttl } => {
                 let request = serde_json::to_string(&JoinTokenRequest { ttl: Some(ttl) })?;
@@ -81,8 +89,35 @@ impl Cluster {
     }
 }
 
+fn words(plan: &ClusterPlan) -> String {
+    let list = |nodes: &[u64]| nodes.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+    let next = &plan.next;
+    let mut text = match (next.shard, next.add, next.drop) {
+        (Some(shard), Some(add), Some(drop)) => format!("Next: shard {shard} moves from node {drop} to node {add}"),
+        (Some(shard), Some(add), None) => format!("Next: shard {shard} gets a replica on node {add}"),
+        (Some(shard), None, Some(drop)) => format!("Next: shard {shard} leaves node {drop}"),
+        _ if next.kind == "wait" => "Waits".to_owned(),
+        _ => "Nothing to do".to_owned(),
+    };
+    // Writing into a string cannot fail.
+    let _ = write!(text, ": {}.\n\nNODE   ZONE             REPLICAS", next.why);
+    for node in &plan.nodes {
+        let (zone, reached) =
+            (node.zone.as_deref().unwrap_or("-"), if node.reached { "" } else { "  (does not answer)" });
+        let _ = write!(text, "\n{:<6} {zone:<16} {:>8}{reached}", node.node, node.replicas);
+    }
+    text.push_str("\n\nSHARD  WANTED ON        VOTES NOW ON");
+    for shard in &plan.shards {
+        let votes = shard.voters.as_deref().map_or("no leader".to_owned(), list);
+        let _ = write!(text, "\n{:<6} {:<16} {votes}", shard.shard, list(&shard.wanted));
+    }
+    text
+}
+
 fn table(status: &ClusterStatus) -> String {
-    let mut text = "NODE   STATE         LEADS     CLOCK  DISK FREE    FLUSH  ADDRESS\n".to_owned();
+    let mut text = "NODE   STATE         LEADS     CLOCK  DISK FREE    FLUSH  ZONE         ADDRESS
+"
+    .to_owned();
     for node in &status.nodes {
         let clock = node.clock_ahead_ms.map_or("-".to_owned(), |ms| format!("{ms:+} ms"));
         let free = node.disk_free_bytes.map_or("-".to_owned(), |bytes| format!("{} MiB", bytes >> 20));
@@ -90,9 +125,10 @@ fn table(status: &ClusterStatus) -> String {
         let address = node.address.as_deref().unwrap_or("(asked)");
         let reason = node.reason.as_ref().map_or(String::new(), |reason| format!("  {reason}"));
         // Writing into a string cannot fail.
+        let zone = node.zone.as_deref().unwrap_or("-");
         let _ = writeln!(
             text,
-            "{:<6} {:<12} {:>6} {clock:>9} {free:>10} {flush:>8}  {address}{reason}",
+            "{:<6} {:<12} {:>6} {clock:>9} {free:>10} {flush:>8}  {zone:<12} {address}{reason}",
             node.node, node.state, node.leads
         );
     }

@@ -4,6 +4,7 @@ use anyhow::Context;
 use tokio::net::TcpListener;
 
 use crate::cluster::found::Plan;
+use crate::config::REPLICAS;
 use crate::peers::Security;
 use crate::server::Member;
 
@@ -21,7 +22,15 @@ pub(super) async fn members(nodes: u16, shards: u16) -> anyhow::Result<Vec<Optio
     listeners.sort_by(|a, b| a.0.cmp(&b.0));
     let join: Vec<_> = listeners.iter().map(|(address, _)| address.clone()).collect();
     let member = |(address, listener)| {
-        let plan = Plan { address, join: join.clone(), expect: nodes, shards, join_token: None };
+        let plan = Plan {
+            address,
+            join: join.clone(),
+            expect: nodes,
+            shards,
+            replicas: REPLICAS,
+            zone: None,
+            join_token: None,
+        };
         Some(Member { listener, plan, security: Security::Plain })
     };
     Ok(listeners.into_iter().map(member).collect())

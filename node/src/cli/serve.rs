@@ -30,11 +30,22 @@ const STOP_LIMIT: Duration = Duration::from_secs(30);
 pub(super) struct Serve {
     #[command(flatten)]
     file: config::File,
+    /// The zone this node is in, over the setting cluster.zone: what it may be lost with
+    #[arg(long, value_name = "ZONE")]
+    zone: Option<String>,
 }
 
 impl Serve {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let config = self.file.read()?;
+        let mut config = self.file.read()?;
+        if let Some(zone) = self.zone {
+            anyhow::ensure!(
+                crate::config::is_zone(&zone),
+                "--zone: {zone:?} is not 1 to 64 letters, digits, -, _ and dots"
+            );
+            let cluster = config.cluster.as_mut().context("--zone: only with cluster settings")?;
+            cluster.zone = Some(zone);
+        }
         log::begin(config.log.format, &config.log.filter)?;
         super::runtime()?.block_on(async {
             let mut stop = signal::Stop::listen()?;
@@ -68,7 +79,8 @@ async fn member(cluster: Option<&Cluster>, shards: u16) -> anyhow::Result<Option
     let join_token = cluster.join_token_file.as_ref().map(std::fs::read_to_string).transpose();
     let join_token = join_token.context("cluster.join_token_file")?.map(|token| token.trim().to_owned());
     let (address, join) = (cluster.address(), cluster.join.clone());
-    let plan = Plan { address, join, expect: cluster.bootstrap_expect, shards, join_token };
+    let (expect, replicas, zone) = (cluster.bootstrap_expect, cluster.replication_factor, cluster.zone.clone());
+    let plan = Plan { address, join, expect, shards, replicas, zone, join_token };
     Ok(Some(Member { listener, plan, security }))
 }
 

@@ -26,6 +26,10 @@ pub struct Plan {
     pub expect: u16,
     /// How many shards a new cluster gets.
     pub shards: u16,
+    /// How many replicas of each shard a new cluster keeps.
+    pub replicas: u16,
+    /// The zone this node is in, if it is in one.
+    pub zone: Option<String>,
     /// What lets this node into a cluster that is there already.
     pub join_token: Option<String>,
 }
@@ -39,6 +43,8 @@ pub struct Place {
     pub node: u64,
     /// How many shards the cluster has.
     pub shards: u16,
+    /// How many replicas of each shard the cluster keeps.
+    pub replicas: u16,
     /// Whether it was among the founders; else it joined.
     pub founded: bool,
     /// The nodes of the cluster when it came, by number.
@@ -179,8 +185,9 @@ pub async fn place(
     // An instance must be durable before others hear of it.
     kept.write(engine).await?;
     loop {
-        let member = Member { address: plan.address.clone(), instance: kept.instance };
-        let me = Candidate { member, expect: plan.expect, shards: plan.shards, stage: kept.stage() };
+        let member = Member { address: plan.address.clone(), instance: kept.instance, zone: plan.zone.clone() };
+        let Plan { expect, shards, replicas, .. } = *plan;
+        let me = Candidate { member, expect, shards, replicas, stage: kept.stage() };
         show.candidate.send_replace(Some(me.clone()));
         if let Some(place) = kept.place {
             return Ok(place);
@@ -211,8 +218,9 @@ fn found(proposal: Proposal, instance: &Instance) -> Result<Place, FoundError> {
     let node = proposal.number(instance);
     let node = node.ok_or_else(|| FoundError::Damaged("it accepted a cluster without itself".to_owned()))?;
     tracing::info!(node, members = proposal.members.len(), "the cluster is founded");
-    let nodes = (1..).zip(proposal.members).collect();
-    Ok(Place { cluster: proposal.cluster, node, shards: proposal.shards, founded: true, nodes })
+    let Proposal { cluster, shards, replicas, members } = proposal;
+    let nodes = (1..).zip(members).collect();
+    Ok(Place { cluster, node, shards, replicas, founded: true, nodes })
 }
 
 /// Takes a place in a cluster that is there already; or says what is waited for.

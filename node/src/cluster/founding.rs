@@ -19,6 +19,8 @@ pub struct Proposal {
     pub cluster: [u8; 16],
     /// How many shards it has.
     pub shards: u16,
+    /// How many replicas each shard is to have.
+    pub replicas: u16,
     /// Its members in the order of their addresses; the first is node 1.
     pub members: Vec<Member>,
 }
@@ -56,6 +58,8 @@ pub struct Candidate {
     pub expect: u16,
     /// How many shards it is told to found with.
     pub shards: u16,
+    /// How many replicas of each.
+    pub replicas: u16,
     /// How far it is.
     pub stage: Stage,
 }
@@ -127,11 +131,12 @@ fn open(me: &Candidate, others: &[Candidate], cluster: [u8; 16]) -> Step {
     if let Some(other) = others.iter().find(|other| matches!(other.stage, Stage::Member { .. })) {
         return Step::Join { at: other.member.address.clone() };
     }
-    let differs = others.iter().find(|other| other.expect != me.expect || other.shards != me.shards);
-    if let Some(other) = differs {
+    let told = |node: &Candidate| (node.expect, node.shards, node.replicas);
+    if let Some(other) = others.iter().find(|other| told(other) != told(me)) {
         return Step::Stop(format!(
-            "{} is told bootstrap_expect {} and shards {}, this node {} and {}. Give all nodes the same.",
-            other.member.address, other.expect, other.shards, me.expect, me.shards
+            "{} is told bootstrap_expect {}, shards {} and replication_factor {}, this node {}, {} and {}. Give all nodes the \
+             same.",
+            other.member.address, other.expect, other.shards, other.replicas, me.expect, me.shards, me.replicas
         ));
     }
     let mut members: Vec<_> = others.iter().chain([me]).map(|candidate| candidate.member.clone()).collect();
@@ -144,7 +149,9 @@ fn open(me: &Candidate, others: &[Candidate], cluster: [u8; 16]) -> Step {
         return Step::Wait(format!("waiting for {expected} nodes, {seen} are here"));
     }
     match members.first() {
-        Some(first) if *first == me.member => Step::Accept(Proposal { cluster, shards: me.shards, members }),
+        Some(first) if *first == me.member => {
+            Step::Accept(Proposal { cluster, shards: me.shards, replicas: me.replicas, members })
+        }
         Some(first) => Step::Wait(format!("waiting for {} to propose the cluster", first.address)),
         None => Step::Wait("waiting".to_owned()),
     }

@@ -8,9 +8,12 @@ use proptest::prelude::*;
 use super::founding::{Candidate, Member, Stage, Step, next};
 
 fn candidate(number: u16, expect: u16, life: u8) -> Candidate {
-    let member =
-        Member { address: format!("n{number}:7000"), instance: [u8::try_from(number).unwrap() << 4 | life; 16] };
-    Candidate { member, expect, shards: 4, stage: Stage::Open }
+    let member = Member {
+        address: format!("n{number}:7000"),
+        instance: [u8::try_from(number).unwrap() << 4 | life; 16],
+        zone: None,
+    };
+    Candidate { member, expect, shards: 4, replicas: 3, stage: Stage::Open }
 }
 
 /// One node looks at those it can reach and does what it should.
@@ -98,7 +101,9 @@ fn a_wiped_member_does_not_found_a_second_cluster() {
 #[test]
 fn different_settings_are_told() {
     let why = stop(&candidate(1, 3, 0), &[candidate(2, 5, 0)]);
-    assert!(why.contains("bootstrap_expect 5 and shards 4, this node 3 and 4"), "{why}");
+    assert!(why.contains("bootstrap_expect 5, shards 4 and replication_factor 3, this node 3, 4 and 3."), "{why}");
+    let five = Candidate { replicas: 5, ..candidate(2, 3, 0) };
+    assert!(stop(&candidate(1, 3, 0), &[five]).contains("replication_factor 5"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quorate_statemachine::catalog::roles::is_group;
 
-use super::{Cluster, Config, Fault};
+use super::{Cluster, Config, Fault, is_zone};
 
 /// Bounds of numbers, both ends allowed.
 const LEASE_S: (u64, u64) = (1, 7 * 24 * 3600);
@@ -12,8 +12,9 @@ const FILE_URL_TTL_S: (u64, u64) = (1, 24 * 3600);
 const RUN_DATA_BYTES: (u64, u64) = (1024, 16 * 1024 * 1024);
 const UPLOAD_BYTES: (u64, u64) = (1, 512 * 1024 * 1024);
 const SHARDS_MAX: u16 = 1024;
-/// Nodes that found a cluster: each keeps every group.
+/// Nodes that found a cluster: all must be there at once.
 const NODES_MAX: u16 = 9;
+const REPLICAS_MAX: u16 = 7;
 
 impl Config {
     /// What is wrong with what the settings say.
@@ -160,6 +161,13 @@ impl Config {
 fn cluster_faults(cluster: &Cluster, fault: &mut impl FnMut(&str, String)) {
     if cluster.bootstrap_expect == 0 || cluster.bootstrap_expect > NODES_MAX {
         fault("cluster.bootstrap_expect", format!("write how many nodes found the cluster, from 1 to {NODES_MAX}"));
+    }
+    if cluster.replication_factor.is_multiple_of(2) || cluster.replication_factor > REPLICAS_MAX {
+        let message = "write 1, 3, 5 or 7: an even number survives no more losses than one less".to_owned();
+        fault("cluster.replication_factor", message);
+    }
+    if let Some(zone) = cluster.zone.as_ref().filter(|zone| !is_zone(zone)) {
+        fault("cluster.zone", format!("{zone:?} is not 1 to 64 letters, digits, -, _ and dots"));
     }
     if cluster.address.is_none() && (cluster.listen.ip().is_unspecified() || cluster.listen.port() == 0) {
         let message = "required, since listen names no address that others can reach: write this node's host and port";

@@ -74,6 +74,11 @@ pub struct Cluster {
     pub address: Option<String>,
     /// How many nodes found the cluster, this one included. The same on all of them; of no effect afterwards.
     pub bootstrap_expect: u16,
+    /// How many replicas of each shard a new cluster keeps: an odd number. The same on all founders; it cannot change later.
+    #[serde(default = "replicas")]
+    pub replication_factor: u16,
+    /// What this node may be lost with, such as a data centre: replicas of a shard are kept in different zones.
+    pub zone: Option<String>,
     /// Where the other nodes may be reached, as host and port. This node's own address among them does no harm.
     #[serde(default)]
     pub join: Vec<String>,
@@ -86,6 +91,22 @@ pub struct Cluster {
     #[serde(default)]
     pub insecure: bool,
 }
+
+/// How many replicas of each shard a cluster keeps unless its settings say otherwise.
+pub const REPLICAS: u16 = 3;
+
+fn replicas() -> u16 {
+    REPLICAS
+}
+
+/// Whether a text can name a zone.
+pub fn is_zone(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    (1..=ZONE_BYTES_MAX).contains(&text.len()) && text.chars().all(fits)
+}
+
+/// The longest name of a zone, in bytes.
+const ZONE_BYTES_MAX: usize = 64;
 
 impl Cluster {
     /// Where its peers reach it.

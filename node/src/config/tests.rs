@@ -150,3 +150,16 @@ fn unreadable_files_are_one_fault() {
     }
     assert_eq!(Config::read(Some("/nowhere/at/all".as_ref()), &BTreeMap::new()).faults.len(), 1);
 }
+
+#[test]
+fn replicas_are_odd_and_zones_have_plain_names() {
+    let faults = |more: &str| {
+        let cluster = "cluster: { listen: \"127.0.0.1:7000\", bootstrap_expect: 3, join: [\"b:7000\"], insecure: true";
+        let faults = read(&format!("{GOOD}\n{cluster}, {more} }}"), &[]).faults;
+        faults.into_iter().map(|fault| fault.place).collect::<Vec<_>>()
+    };
+    assert_eq!(faults("zone: eu-1.a, replication_factor: 5"), Vec::<String>::new());
+    assert_eq!(faults("replication_factor: 4"), ["cluster.replication_factor"]);
+    assert_eq!(faults("replication_factor: 9, zone: \"\""), ["cluster.replication_factor", "cluster.zone"]);
+    assert_eq!(faults("zone: a b"), ["cluster.zone"]);
+}

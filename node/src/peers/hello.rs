@@ -3,7 +3,7 @@
 use quorate_proto::peers::Hello;
 
 /// Version of everything after the hello.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 /// The longest address, in bytes: a DNS name and a port.
 const ADDRESS_BYTES_MAX: usize = 260;
 
@@ -72,8 +72,8 @@ mod tests {
         assert_eq!(refused(one.hello(1), None), "it has this node's own number, 1");
         let other = Hello { cluster: "c2".repeat(99), ..hello.clone() };
         assert!(refused(other, None).starts_with("it is of cluster \"c2c2"));
-        let newer = Hello { protocol: 2, ..hello.clone() };
-        assert_eq!(refused(newer, None), "it speaks version 2 between nodes, and this node version 1");
+        let newer = Hello { protocol: 3, ..hello.clone() };
+        assert_eq!(refused(newer, None), "it speaks version 3 between nodes, and this node version 2");
         let long = Hello { address: "a".repeat(261), ..hello };
         assert_eq!(refused(long, None), "its address has more than 260 bytes");
         assert_eq!(one.accept(None, None), Err("it said no hello".to_owned()));

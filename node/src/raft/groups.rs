@@ -43,7 +43,7 @@ pub struct RaftGroups {
     pub(super) budget: Duration,
     /// The catalog, then the shards in order.
     pub(super) groups: Vec<Group>,
-    /// Whether this node is about to stop: it takes no leadership.
+    /// Whether this node is about to stop, or was removed: it takes no leadership.
     pub(super) stopping: AtomicBool,
     /// Why else it should not lead.
     pub(super) asides: Asides,
@@ -92,7 +92,7 @@ impl RaftGroups {
     /// Whether every group runs here and has a leader; else what is wrong.
     pub fn ready(&self) -> Result<(), String> {
         if self.stopping.load(Ordering::Relaxed) {
-            return Err("this node is stopping".to_owned());
+            return Err("this node is stopping, or was removed".to_owned());
         }
         if let Some(why) = self.asides.told() {
             return Err(why);

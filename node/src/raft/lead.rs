@@ -1,8 +1,9 @@
 //! Who leads: even over the nodes, and away from a node that is about to stop.
 //!
-//! Each group has a voter it prefers, by its number alone, so that no node needs to be asked who that is: the leader itself
-//! hands leadership there once that voter has what it has and would take it.
+//! Each group has a voter that is to lead it, which all nodes know from the catalog, so that none needs to be asked: the leader
+//! itself hands leadership there once that voter has what it has and would take it.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -27,11 +28,12 @@ const HANDOVER_LIMIT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
 
 impl RaftGroups {
-    /// Hands each group that this node leads to the voter it prefers, where that one can take it.
-    pub async fn spread_leaders(&self) {
+    /// Hands each group that this node leads to the voter that is to lead it, where that one can take it.
+    pub async fn spread_leaders(&self, leaders: &BTreeMap<GroupId, u64>) {
         for group in self.groups.iter().filter(|group| group.leads()) {
-            let preferred = preferred(group.id, &group.voters()).filter(|preferred| *preferred != self.node);
+            let preferred = leaders.get(&group.id).copied().filter(|preferred| *preferred != self.node);
             if let Some(preferred) = preferred
+                && group.voters().contains(&preferred)
                 && self.can_lead(group, preferred).await
             {
                 hand_over(group, preferred).await;
@@ -40,7 +42,7 @@ impl RaftGroups {
     }
 
     /// Hands over every group that this node leads, and waits until others lead them or none can. From now on it takes no
-    /// leadership: for a node that is about to stop.
+    /// leadership: for a node that is about to stop, or was removed.
     pub async fn leave_leaders(&self) {
         self.stopping.store(true, Ordering::Relaxed);
         self.leave_all().await;
@@ -92,26 +94,5 @@ async fn hand_over(group: &Group, voter: u64) {
     match group.raft.trigger().transfer_leader(voter).await {
         Ok(()) => tracing::info!(group = %name(group.id), to = voter, "leadership is handed over"),
         Err(e) => tracing::warn!(group = %name(group.id), to = voter, reason = %e, "leadership stays"),
-    }
-}
-
-/// The voter that leads a group when all is well: they take turns, by the group's number.
-fn preferred(group: GroupId, voters: &[u64]) -> Option<u64> {
-    let turn = match group {
-        GroupId::Catalog => 0,
-        GroupId::Shard(number) => usize::from(number),
-    };
-    voters.get(turn % voters.len().max(1)).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn voters_take_turns() {
-        let leaders: Vec<_> = (0..6).map(|shard| preferred(GroupId::Shard(shard), &[1, 4, 7])).collect();
-        assert_eq!(leaders, [1, 4, 7, 1, 4, 7].map(Some));
-        assert_eq!(preferred(GroupId::Catalog, &[]), None);
     }
 }

@@ -1,24 +1,32 @@
-//! Members of the groups: brought, step by step, to the nodes that the catalog tells.
+//! Members of the groups: brought, step by step, to where they are wanted.
 //!
 //! The leader of a group does it, one step at a time: a new node becomes a learner, and a voter once it has what the leader has;
-//! a node that was removed goes. No step is taken that would leave less than a majority of those who vote then within reach.
+//! then one that is not wanted goes. No step is taken that would leave less than a majority of those who vote then within reach.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use openraft::ChangeMembers;
 use openraft::async_runtime::watch::WatchReceiver as _;
 use openraft::impls::EmptyNode;
+use quorate_proto::GroupId;
 
 use super::group::Group;
 use super::groups::RaftGroups;
 use super::lead::follows;
 use super::types::name;
 
-/// How many nodes of a cluster vote, at most; others follow. More would make writes slower and hardly safer.
-const VOTERS_MAX: usize = 5;
 /// How long a step may take.
 const STEP_LIMIT: Duration = Duration::from_secs(5);
+
+/// Where the members of a group are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Those that vote.
+    pub voters: BTreeSet<u64>,
+    /// Those that follow without a vote.
+    pub learners: BTreeSet<u64>,
+}
 
 /// A change of a group's members.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +35,8 @@ enum Step {
     Learn(u64),
     /// Let it vote.
     Vote(u64),
+    /// Let it vote no more, and go on sending it the log.
+    Follow(u64),
     /// Let it vote no more, and send it nothing.
     Part(u64),
     /// Hand the leadership over: this leader is to go.
@@ -43,14 +53,14 @@ struct View<'a> {
 }
 
 impl RaftGroups {
-    /// Takes one step in each group that this node leads, towards `nodes` as its members.
-    pub async fn keep_members(&self, nodes: &BTreeSet<u64>) {
+    /// Takes one step in each group that this node leads, towards where its members are wanted.
+    pub async fn keep_members(&self, wanted: &BTreeMap<GroupId, Wanted>) {
         for group in self.groups.iter().filter(|group| group.leads()) {
-            let Some((voters, learners)) = group.members() else { continue };
+            let (Some(wanted), Some((voters, learners))) = (wanted.get(&group.id), group.members()) else { continue };
             let others = voters.iter().chain(&learners).copied().filter(|other| *other != self.node);
             let follow: BTreeSet<_> = others.filter(|other| follows(group, *other)).collect();
             let view = View { node: self.node, voters: &voters, learners: &learners, follow: &follow };
-            if let Some(step) = next(&view, nodes) {
+            if let Some(step) = next(&view, wanted) {
                 self.take(group, step).await;
             }
         }
@@ -61,10 +71,12 @@ impl RaftGroups {
             Step::HandOver => return self.leave(group).await,
             Step::Learn(node) => ChangeMembers::AddNodes(std::iter::once((*node, EmptyNode {})).collect()),
             Step::Vote(node) => ChangeMembers::AddVoterIds(BTreeSet::from([*node])),
+            Step::Follow(node) => ChangeMembers::RemoveVoters(BTreeSet::from([*node])),
             Step::Part(node) if group.voters().contains(node) => ChangeMembers::RemoveVoters(BTreeSet::from([*node])),
             Step::Part(node) => ChangeMembers::RemoveNodes(BTreeSet::from([*node])),
         };
-        match tokio::time::timeout(STEP_LIMIT, group.raft.change_membership(change, false)).await {
+        let stays = matches!(step, Step::Follow(_));
+        match tokio::time::timeout(STEP_LIMIT, group.raft.change_membership(change, stays)).await {
             Ok(Ok(_)) => tracing::info!(group = %name(group.id), ?step, "members have changed"),
             Ok(Err(e)) => tracing::warn!(group = %name(group.id), ?step, reason = %e, "members do not change yet"),
             Err(_) => tracing::warn!(group = %name(group.id), ?step, "members do not change in time"),
@@ -83,24 +95,30 @@ impl Group {
     }
 }
 
-/// The next step towards `nodes`.
-fn next(view: &View<'_>, nodes: &BTreeSet<u64>) -> Option<Step> {
-    let members = || view.voters.union(view.learners);
-    if let Some(new) = nodes.iter().find(|node| !view.voters.contains(node) && !view.learners.contains(node)) {
+/// The next step towards where the members are wanted.
+fn next(view: &View<'_>, wanted: &Wanted) -> Option<Step> {
+    let is_member = |node: &u64| view.voters.contains(node) || view.learners.contains(node);
+    if let Some(new) = wanted.voters.iter().chain(&wanted.learners).find(|node| !is_member(node)) {
         return Some(Step::Learn(*new));
     }
-    // A voter that is gone leaves its vote to another first, where there is one: a group of three stays one of three.
-    let wanted: BTreeSet<_> = nodes.iter().copied().take(VOTERS_MAX).collect();
-    let ready = wanted.iter().find(|node| view.learners.contains(node) && view.follow.contains(node));
+    let ready = wanted.voters.iter().find(|node| view.learners.contains(node) && view.follow.contains(node));
     if let Some(ready) = ready {
         return held(view, |voters| voters.insert(*ready)).then_some(Step::Vote(*ready));
     }
-    let gone = *members().find(|node| !nodes.contains(node))?;
+    let follows = |node: &u64| wanted.learners.contains(node);
+    if let Some(gone) = view.learners.iter().find(|node| !wanted.voters.contains(node) && !follows(node)) {
+        return Some(Step::Part(*gone));
+    }
+    // A voter leaves its vote to another first: a group of three stays one of three.
+    if !wanted.voters.is_subset(view.voters) {
+        return None;
+    }
+    let gone = *view.voters.difference(&wanted.voters).next()?;
     if gone == view.node {
         return Some(Step::HandOver);
     }
-    let learner = view.learners.contains(&gone);
-    (learner || held(view, |voters| voters.remove(&gone))).then_some(Step::Part(gone))
+    let step = if follows(&gone) { Step::Follow(gone) } else { Step::Part(gone) };
+    held(view, |voters| voters.remove(&gone)).then_some(step)
 }
 
 /// Whether the voters after a change hold a majority within reach.
@@ -119,9 +137,15 @@ mod tests {
         nodes.iter().copied().collect()
     }
 
-    fn step(voters: &[u64], learners: &[u64], follow: &[u64], nodes: &[u64]) -> Option<Step> {
+    /// The step of node 1 where these vote, learn and follow, towards these voters and all other nodes of `learn` as learners.
+    fn step_to(voters: &[u64], learners: &[u64], follow: &[u64], (vote, learn): (&[u64], &[u64])) -> Option<Step> {
         let (voters, learners, follow) = (set(voters), set(learners), set(follow));
-        next(&View { node: 1, voters: &voters, learners: &learners, follow: &follow }, &set(nodes))
+        let wanted = Wanted { voters: set(vote), learners: set(learn) };
+        next(&View { node: 1, voters: &voters, learners: &learners, follow: &follow }, &wanted)
+    }
+
+    fn step(voters: &[u64], learners: &[u64], follow: &[u64], wanted: &[u64]) -> Option<Step> {
+        step_to(voters, learners, follow, (wanted, &[]))
     }
 
     #[test]
@@ -156,8 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn five_vote_and_the_next_takes_the_place_of_one_that_goes() {
-        assert_eq!(step(&[1, 2, 3, 4, 5], &[6], &[2, 3, 4, 5, 6], &[1, 2, 3, 4, 5, 6]), None);
-        assert_eq!(step(&[1, 2, 3, 4, 5], &[6], &[2, 3, 4, 6], &[1, 2, 3, 4, 6]), Some(Step::Vote(6)));
+    fn a_vote_moves_to_a_learner_and_who_had_it_follows() {
+        let wanted = (&[1, 2, 4][..], &[3][..]);
+        assert_eq!(step_to(&[1, 2, 3], &[4], &[2, 3], wanted), None, "it is behind yet, and 3 keeps its vote");
+        assert_eq!(step_to(&[1, 2, 3], &[4], &[2, 3, 4], wanted), Some(Step::Vote(4)));
+        assert_eq!(step_to(&[1, 2, 3, 4], &[], &[2, 3, 4], wanted), Some(Step::Follow(3)));
+        assert_eq!(step_to(&[1, 2, 4], &[3], &[2, 3, 4], wanted), None);
+        assert_eq!(step_to(&[1, 2, 3, 4], &[], &[2, 3, 4], (&[2, 3, 4], &[1])), Some(Step::HandOver));
+        assert_eq!(step_to(&[1, 2, 3, 4], &[], &[3], (&[1, 2, 4], &[3])), None, "2 and 4 are not within reach");
     }
 }

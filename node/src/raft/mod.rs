@@ -33,6 +33,7 @@ mod types;
 
 pub use aside::Matter;
 pub use groups::{GroupStats, RaftGroups};
+pub use members::Wanted;
 pub use open::{OpenError, Options, Store};
 pub use peer::{NoPeers, Transport, Unreached};
 pub use recover::{Holding, alone, holdings, known_nodes};

@@ -1,6 +1,6 @@
 //! Opening: what the store is, the groups' start, and the one founding of each group.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::engine::keys::{MetaKey, SHARDS_MAX};
 use crate::engine::{Batch, Engine, EngineError, Family, flush};
 
 /// Format of the store this build reads and writes.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 /// Entries after a snapshot before the next, in entries.
 const SNAPSHOT_ENTRIES: u64 = 4096;
 /// How much a group writes before its log is made shorter, in bytes.
@@ -42,6 +42,8 @@ pub struct Options {
     pub node: u64,
     /// The voters of every group when it is founded. None for a node that joins: it is sent what there is.
     pub members: BTreeSet<u64>,
+    /// The voters of groups that are founded by others than that.
+    pub placed: BTreeMap<GroupId, BTreeSet<u64>>,
     /// How many shards there are.
     pub shards: u16,
     /// The node's clock.
@@ -66,6 +68,7 @@ impl Options {
         Self {
             node: 1,
             members,
+            placed: BTreeMap::new(),
             shards,
             clock,
             engine,
@@ -74,6 +77,17 @@ impl Options {
             snapshot_entries: SNAPSHOT_ENTRIES,
             log_bytes_max: LOG_BYTES_MAX,
         }
+    }
+}
+
+impl Options {
+    fn founders(&self, group: GroupId) -> &BTreeSet<u64> {
+        self.placed.get(&group).unwrap_or(&self.members)
+    }
+
+    /// Whether this node is among the founders of a group.
+    fn founds(&self, group: GroupId) -> bool {
+        self.founders(group).contains(&self.node)
     }
 }
 
@@ -110,7 +124,8 @@ pub struct Store {
     pub node: u64,
     /// How many shards its cluster has.
     pub shards: u16,
-    /// Whether all its groups were begun. Once they were, an empty one is a loss and never founded again.
+    /// Whether the catalog and all groups that it founds were begun. Once they were, an empty one is a loss and never founded
+    /// again.
     pub founded: bool,
 }
 
@@ -130,7 +145,8 @@ impl RaftGroups {
         let ids = std::iter::once(GroupId::Catalog).chain((0..store.shards).map(GroupId::Shard));
         let groups = try_join_all(ids.map(|id| open_group(&options, &machine, id))).await?;
         try_join_all(groups.iter().map(|group| found(&options, store, group))).await?;
-        if !store.founded && try_join_all(groups.iter().map(begun)).await?.into_iter().all(|begun| begun) {
+        let founded = groups.iter().filter(|group| group.id == GroupId::Catalog || options.founds(group.id)).map(begun);
+        if !store.founded && try_join_all(founded).await?.into_iter().all(|begun| begun) {
             keep(options.engine.as_ref(), Store { founded: true, ..store })?;
             flush(options.engine.as_ref()).await?;
         }
@@ -221,13 +237,13 @@ async fn found(options: &Options, store: Store, group: &Group) -> Result<(), Ope
     if begun(group).await? {
         return Ok(());
     }
-    if store.founded {
+    if store.founded && (group.id == GroupId::Catalog || options.founds(group.id)) {
         return Err(OpenError::Damaged(format!("{} has lost its log: the data folder is damaged", name(group.id))));
     }
-    if options.members.is_empty() {
+    if !options.founds(group.id) {
         return Ok(());
     }
-    group.raft.initialize(options.members.clone()).await.map_err(|e| bad(e.to_string()))
+    group.raft.initialize(options.founders(group.id).clone()).await.map_err(|e| bad(e.to_string()))
 }
 
 /// Whether a group has a log or a state here.

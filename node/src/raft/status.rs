@@ -41,10 +41,10 @@ impl RaftGroups {
         }
     }
 
-    /// What each node of the cluster tells about itself, by number; or why it does not.
-    pub async fn statuses(&self) -> Vec<(u64, Result<NodeStats, String>)> {
+    /// What each member of this node's groups and each of `nodes` tells about itself, by number; or why it does not.
+    pub async fn statuses(&self, nodes: impl IntoIterator<Item = u64>) -> Vec<(u64, Result<NodeStats, String>)> {
         let members = self.stats().into_iter().flat_map(|group| [group.voters, group.learners].concat());
-        let nodes: BTreeSet<_> = members.chain([self.node]).collect();
+        let nodes: BTreeSet<_> = members.chain(nodes).chain([self.node]).collect();
         let told = nodes.into_iter().map(async |node| {
             let told = if node == self.node { Ok(self.status()) } else { self.status_of(node).await };
             (node, told)

@@ -1,6 +1,6 @@
 //! Groups of a node alone, or of a member of a cluster with what keeps it among its peers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,10 +12,12 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::StartError;
+use super::planner::{self, Known};
 use crate::api::Api;
 use crate::clock::Clock;
 use crate::cluster::found::{self, Ask, Place, Plan, Show};
 use crate::cluster::founding::{Instance, Stage};
+use crate::cluster::placement;
 use crate::engine::Engine;
 use crate::groups::Groups as _;
 use crate::peers::{self, Door, Joiner, Listening, Peers, Security, handler};
@@ -84,7 +86,8 @@ pub(super) async fn join(
     }
     let groups = RaftGroups::start(raft::Options {
         node: place.node,
-        members: if place.founded { place.nodes.keys().copied().collect() } else { BTreeSet::new() },
+        members: BTreeSet::new(),
+        placed: founders(&place),
         transport: Arc::clone(&peers) as _,
         ..raft::Options::alone(plan.shards, clock, engine)
     });
@@ -101,6 +104,22 @@ pub(super) async fn join(
     };
     let task = AbortOnDropHandle::new(tokio::spawn(keep.run()));
     Ok(Groups { groups, links: Some(Links { peers, door, place: seat, _listening: listening, _task: task }) })
+}
+
+/// The first members of each group; none where this node was not among the founders. All founders come to the same.
+fn founders(place: &Place) -> BTreeMap<GroupId, BTreeSet<u64>> {
+    if !place.founded {
+        return BTreeMap::new();
+    }
+    let zones = zones(place);
+    let catalog = (GroupId::Catalog, placement::catalog_voters(&zones));
+    let shards = placement::initial(zones, place.replicas.into(), place.shards);
+    let shards = shards.into_iter().map(|(shard, replicas)| (GroupId::Shard(shard), replicas));
+    std::iter::once(catalog).chain(shards).collect()
+}
+
+fn zones(place: &Place) -> BTreeMap<u64, Option<String>> {
+    place.nodes.iter().map(|(number, node)| (*number, node.zone.clone())).collect()
 }
 
 fn random() -> Result<[Instance; 2], StartError> {
@@ -125,8 +144,8 @@ struct Keep {
 impl Keep {
     async fn run(self) {
         loop {
-            match self.groups.peek(GroupId::Catalog, nodes) {
-                Ok(Ok(nodes)) => self.look(&nodes).await,
+            match self.groups.peek(GroupId::Catalog, Known::read) {
+                Ok(Ok(known)) => self.look(&known).await,
                 Ok(Err(e)) => tracing::error!(reason = %e, "the nodes of the cluster cannot be read"),
                 // The catalog does not run here, which readiness tells.
                 Err(_) => {}
@@ -135,24 +154,32 @@ impl Keep {
         }
     }
 
-    async fn look(&self, nodes: &[(u64, NodeRow)]) {
-        self.note(nodes).await;
-        self.address(nodes);
-        self.find(nodes).await;
-        let members: BTreeSet<_> = nodes.iter().filter(|(_, row)| !row.removed).map(|(node, _)| *node).collect();
-        if !members.is_empty() {
-            self.groups.keep_members(&members).await;
+    async fn look(&self, known: &Known) {
+        self.note(&known.nodes).await;
+        self.address(known);
+        self.find(&known.nodes).await;
+        if known.nodes.is_empty() {
+            return;
         }
-        self.groups.spread_leaders().await;
+        if known.is_removed(self.place.node) {
+            self.groups.leave_leaders().await;
+        }
+        self.groups.keep_members(&known.wanted()).await;
+        self.groups.spread_leaders(&known.leaders()).await;
+        planner::act(&self.groups, known).await;
     }
 
     /// Tells the catalog what it does not know yet: the founders, and where this node is.
     async fn note(&self, nodes: &[(u64, NodeRow)]) {
         let own = nodes.iter().find(|(node, _)| *node == self.place.node);
+        let (address, zone) = (&self.plan.address, &self.plan.zone);
         let command = match own {
-            None if nodes.is_empty() && self.place.founded => NodeCommand::Found(self.place.nodes.clone()),
-            Some((_, row)) if row.node.address != self.plan.address && !row.removed => {
-                NodeCommand::Move { node: self.place.node, address: self.plan.address.clone() }
+            None if nodes.is_empty() && self.place.founded => {
+                let shards = placement::initial(zones(&self.place), self.place.replicas.into(), self.place.shards);
+                NodeCommand::Found { nodes: self.place.nodes.clone(), replicas: self.place.replicas, shards }
+            }
+            Some((_, row)) if !row.removed && (&row.node.address, &row.node.zone) != (address, zone) => {
+                NodeCommand::Move { node: self.place.node, address: address.clone(), zone: zone.clone() }
             }
             Some(_) | None => return,
         };
@@ -164,11 +191,16 @@ impl Keep {
         }
     }
 
-    /// Writes new nodes into the address book, and takes removed ones out. Where a known node is, it says itself.
-    fn address(&self, nodes: &[(u64, NodeRow)]) {
-        for (number, row) in nodes {
+    /// Writes new nodes into the address book, and takes removed ones out once no group needs them any more. Where a known node
+    /// is, it says itself.
+    fn address(&self, known: &Known) {
+        let members = self.groups.stats().into_iter().flat_map(|group| [group.voters, group.learners].concat());
+        let members: BTreeSet<_> = members.collect();
+        for (number, row) in &known.nodes {
             if row.removed {
-                self.peers.remove(*number);
+                if !members.contains(number) && !known.is_placed(*number) {
+                    self.peers.remove(*number);
+                }
             } else if !self.peers.knows(*number) {
                 self.peers.put(*number, &row.node.address);
             }

@@ -6,6 +6,7 @@ mod late;
 mod listen;
 mod member;
 mod options;
+mod planner;
 mod stats;
 mod status;
 
@@ -185,6 +186,7 @@ impl Server {
             tools: tools().iter().map(|tool| tool.name).collect(),
             metrics: Arc::clone(&metrics),
             readiness: readiness(&groups),
+            plan: planner::plan(&groups),
             cluster: status::cluster(&groups, node.links.as_ref().map(|links| &links.peers)),
             guard,
             public_url,

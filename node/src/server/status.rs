@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use quorate_proto::GroupId;
 
+use super::planner::Known;
 use crate::admin::{Cluster, ClusterStatus, GroupStatus, NodeStatus, ReplicaStatus};
 use crate::peers::{PeerStats, Peers};
-use crate::raft::{GroupStats, NodeStats, RaftGroups};
+use crate::raft::{GroupStats, NodeStats, RaftGroups, Wanted};
 
 type Told = (u64, Result<NodeStats, String>);
 
@@ -16,11 +17,19 @@ pub(super) fn cluster(groups: &Arc<RaftGroups>, peers: Option<&Arc<Peers>>) -> C
     let (groups, peers) = (Arc::clone(groups), peers.cloned());
     Arc::new(move || {
         let (groups, peers) = (Arc::clone(&groups), peers.clone());
-        Box::pin(async move { gathered(groups.node(), groups.statuses().await, peers.as_deref()) })
+        Box::pin(async move {
+            // A status tells what it can: without the catalog's rows, what the groups themselves know.
+            let known = groups.peek(GroupId::Catalog, Known::read).ok().and_then(Result::ok);
+            let nodes = known.iter().flat_map(Known::asked);
+            let told = groups.statuses(nodes).await;
+            gathered(groups.node(), told, peers.as_deref(), known.as_ref())
+        })
     })
 }
 
-fn gathered(asked: u64, told: Vec<Told>, peers: Option<&Peers>) -> ClusterStatus {
+fn gathered(asked: u64, told: Vec<Told>, peers: Option<&Peers>, known: Option<&Known>) -> ClusterStatus {
+    let zones = known.map(Known::zones).unwrap_or_default();
+    let wanted = known.map(Known::wanted).unwrap_or_default();
     let links: BTreeMap<_, _> =
         peers.map(Peers::stats).into_iter().flat_map(|stats| stats.peers).map(by_number).collect();
     let skews = peers.map(Peers::skews).unwrap_or_default();
@@ -36,6 +45,7 @@ fn gathered(asked: u64, told: Vec<Told>, peers: Option<&Peers>) -> ClusterStatus
         nodes.push(NodeStatus {
             node,
             address: links.get(&node).map(|link| link.address.clone()),
+            zone: zones.get(&node).cloned().flatten(),
             state: state.to_owned(),
             reason,
             leads: groups.iter().filter(|group| group.leads).count(),
@@ -50,7 +60,7 @@ fn gathered(asked: u64, told: Vec<Told>, peers: Option<&Peers>) -> ClusterStatus
     ClusterStatus {
         asked,
         nodes,
-        groups: replicas.into_iter().map(|(group, replicas)| of_group(group, &replicas)).collect(),
+        groups: replicas.into_iter().map(|(group, replicas)| of_group(group, &replicas, wanted.get(&group))).collect(),
     }
 }
 
@@ -59,7 +69,7 @@ fn by_number(link: PeerStats) -> (u64, PeerStats) {
 }
 
 /// Of two that say they lead, the one of the later term does.
-fn of_group(group: GroupId, replicas: &[(u64, GroupStats)]) -> GroupStatus {
+fn of_group(group: GroupId, replicas: &[(u64, GroupStats)], wanted: Option<&Wanted>) -> GroupStatus {
     let leader = replicas.iter().filter(|(_, stats)| stats.leads).max_by_key(|(_, stats)| stats.term);
     let furthest = leader.or_else(|| replicas.iter().max_by_key(|(_, stats)| (stats.term, stats.last)));
     let (term, last) = furthest.map_or((0, 0), |(_, stats)| (stats.term, stats.last));
@@ -79,6 +89,7 @@ fn of_group(group: GroupId, replicas: &[(u64, GroupStats)]) -> GroupStatus {
         term,
         voters: of(|stats| &stats.voters),
         learners: of(|stats| &stats.learners),
+        wanted: wanted.map(|wanted| wanted.voters.iter().copied().collect()).unwrap_or_default(),
         last,
         replicas: replicas.iter().map(replica).collect(),
     }

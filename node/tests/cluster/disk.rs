@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 use super::*;
+use crate::cluster::PATIENCE;
 
 /// A small file system in memory, until this is dropped.
 struct Disk(PathBuf);
@@ -38,7 +41,7 @@ impl Drop for Disk {
 
 impl Cluster {
     /// Changes a node's settings.
-    fn set(&self, number: usize, change: impl FnOnce(&mut Value)) {
+    fn change(&self, number: usize, change: impl FnOnce(&mut Value)) {
         let place = self.folder.0.join(format!("node-{number}.yaml"));
         let mut settings: Value = serde_json::from_str(&std::fs::read_to_string(&place).unwrap()).unwrap();
         change(&mut settings);
@@ -76,7 +79,7 @@ async fn a_full_disk_on_one_node_stops_that_node_alone_and_space_mends_it() {
         return;
     };
     for number in 0..3 {
-        cluster.set(number, |settings| settings["watch"] = json!({ "disk_free_bytes_min": 32 << 20 }));
+        cluster.change(number, |settings| settings["watch"] = json!({ "disk_free_bytes_min": 32 << 20 }));
         cluster.start(number);
     }
     for number in 0..3 {

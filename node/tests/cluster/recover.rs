@@ -1,6 +1,10 @@
 //! A majority is lost for good.
 
+use serde_json::Value;
+
 use super::*;
+use crate::binary::{http, run};
+use crate::cluster::PATIENCE;
 
 /// Two of three are lost with their disks. The last one refuses to go on alone while it could reach a majority, then does, with
 /// what it had; and a new node joins it.

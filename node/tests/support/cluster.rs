@@ -104,9 +104,14 @@ impl Cluster {
         let (status, said) = http("POST", &url, operator, r#"{"ttl":"5m"}"#).await;
         assert_eq!(status, 200, "{said}");
         let file = self.folder.file("join-token", said["token"].as_str().unwrap());
+        self.set(number, "join_token_file", &json!(file));
+    }
+
+    /// Changes a setting of a node's `cluster`, for its next start.
+    pub fn set(&self, number: usize, name: &str, value: &Value) {
         let place = self.folder.0.join(format!("node-{number}.yaml"));
         let mut settings: Value = serde_json::from_str(&std::fs::read_to_string(&place).unwrap()).unwrap();
-        settings["cluster"]["join_token_file"] = json!(file);
+        settings["cluster"][name] = value.clone();
         std::fs::write(place, settings.to_string()).unwrap();
     }
 
@@ -117,18 +122,33 @@ impl Cluster {
         nodes.map(|node| node["node"].as_u64().unwrap()).collect()
     }
 
-    /// Waits until these nodes vote in every group, and nobody else.
-    pub async fn members(&self, number: usize, operator: &str, nodes: &[u64]) {
-        let begun = Instant::now();
+    /// Waits until these nodes are the cluster's, every group votes where it is wanted, and nothing is left to do.
+    pub async fn settled(&self, number: usize, operator: &str, nodes: &[u64]) {
+        let (begun, url) = (Instant::now(), format!("{}/admin/v1/cluster/plan", self.url(number, 1)));
         loop {
+            let (told, plan) = http("GET", &url, operator, "").await;
             let said = self.status(number, operator).await;
-            let there = |group: &Value| group["voters"] == json!(nodes) && group["learners"] == json!([]);
-            if said["groups"].as_array().unwrap().iter().all(there) {
+            let there: Vec<_> = plan["nodes"].as_array().into_iter().flatten().map(|n| n["node"].clone()).collect();
+            let known: Vec<_> = said["nodes"].as_array().unwrap().iter().map(|n| n["node"].clone()).collect();
+            let votes = |group: &Value| group["voters"] == group["wanted"];
+            let settled = told == 200
+                && plan["next"]["kind"] == "nothing"
+                && json!(there) == json!(nodes)
+                && json!(known) == json!(nodes)
+                && said["groups"].as_array().unwrap().iter().all(votes);
+            if settled {
                 return;
             }
-            assert!(begun.elapsed() < PATIENCE, "{said}: {}", self.told(number));
+            assert!(begun.elapsed() < PATIENCE, "{plan}\n{said}\n{}", self.told(number));
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
+    }
+
+    /// What the planner says at one node.
+    pub async fn plan(&self, number: usize, operator: &str) -> Value {
+        let (status, said) = http("GET", &format!("{}/admin/v1/cluster/plan", self.url(number, 1)), operator, "").await;
+        assert_eq!(status, 200, "{said}");
+        said
     }
 
     /// Takes a node out, as asked at another one.

@@ -5,6 +5,8 @@
 //! | `c` | | [`Timestamp`](agentprocess::time::Timestamp): the group's clock |
 //! | `k` | number | 32 bytes of a signing key |
 //! | `n` | number | [`NodeRow`](super::rows::NodeRow): a node of the cluster, or one that was |
+//! | `f` | | how many replicas each shard is to have |
+//! | `p` | shard | the nodes on which its replicas are wanted |
 //! | `d` | org, process | [`DraftRow`](super::rows::DraftRow) |
 //! | `h` | org, process | [`HeadRow`](super::rows::HeadRow) |
 //! | `a` | org, process | nothing: index of processes with a version and not retired |
@@ -25,6 +27,10 @@ pub enum Key<'a> {
     Secret(u32),
     /// A node.
     Node(u64),
+    /// How many replicas each shard is to have.
+    Replicas,
+    /// Where the replicas of a shard are wanted.
+    Placement(u16),
     /// A draft.
     Draft(&'a str, &'a str),
     /// What stands of a process.
@@ -52,6 +58,11 @@ impl Key<'_> {
             Self::Node(number) => {
                 all.push(b'n');
                 all.extend(number.to_be_bytes());
+            }
+            Self::Replicas => all.push(b'f'),
+            Self::Placement(shard) => {
+                all.push(b'p');
+                all.extend(shard.to_be_bytes());
             }
             Self::Draft(org, process) => named(&mut all, b'd', org, process),
             Self::Head(org, process) => named(&mut all, b'h', org, process),
@@ -111,6 +122,11 @@ pub(super) fn secrets() -> Range<Vec<u8>> {
 /// The nodes.
 pub(super) fn nodes() -> Range<Vec<u8>> {
     vec![b'n']..vec![b'n' + 1]
+}
+
+/// Where the replicas of the shards are wanted.
+pub(super) fn placements() -> Range<Vec<u8>> {
+    vec![b'p']..vec![b'p' + 1]
 }
 
 /// The records of one organization, before `before` if one is given.

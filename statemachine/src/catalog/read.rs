@@ -1,5 +1,7 @@
 //! Reads of the catalog. Each is of one organization: another's rows look absent.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use agentprocess::time::Timestamp;
 use quorate_proto::codec;
 use serde::de::DeserializeOwned;
@@ -39,6 +41,21 @@ pub fn nodes(store: &dyn Read) -> Result<Vec<(u64, NodeRow)>, Fatal> {
     let rows = store.scan(keys::nodes(), false, usize::MAX)?;
     let all = rows.into_iter().map(|(key, value)| {
         Ok((key.last_chunk::<8>().copied().map(u64::from_be_bytes).ok_or_else(bad)?, codec::decode(&value)?))
+    });
+    all.collect()
+}
+
+/// How many replicas each shard is to have; `None` before the founders are noted.
+pub fn replicas(store: &dyn Read) -> Result<Option<u16>, Fatal> {
+    row(store, &Key::Replicas)
+}
+
+/// The nodes on which the replicas of each shard are wanted; none before the founders are noted.
+pub fn placement(store: &dyn Read) -> Result<BTreeMap<u16, BTreeSet<u64>>, Fatal> {
+    let bad = || Fatal("a placement's key is not what this build writes".to_owned());
+    let rows = store.scan(keys::placements(), false, usize::MAX)?;
+    let all = rows.into_iter().map(|(key, value)| {
+        Ok((key.last_chunk::<2>().copied().map(u16::from_be_bytes).ok_or_else(bad)?, codec::decode(&value)?))
     });
     all.collect()
 }

@@ -128,6 +128,7 @@ impl<G: Groups> World<G> {
                     groups: Vec::new(),
                 }))
             }),
+            plan: Arc::new(|| Box::pin(std::future::ready(Err(crate::groups::Unavailable("no catalog".to_owned()))))),
             guard: Guard::loopback(),
             public_url: "http://127.0.0.1:8080".to_owned(),
             tracker: TaskTracker::new(),

@@ -79,7 +79,8 @@ async fn a_leader_whose_clock_goes_wrong_hands_over() {
         write(&three.nodes[others], 1).await;
         // It does not come back while it is wrong, and does once it is right.
         tokio::time::sleep(Duration::from_millis(300)).await;
-        three.nodes[others].groups.spread_leaders().await;
+        let wished = [CATALOG, SHARD, GroupId::Shard(1)].map(|group| (group, leader as u64 + 1)).into();
+        three.nodes[others].groups.spread_leaders(&wished).await;
         assert!(three.led_by_others(leader));
         three.set[leader].fetch_sub(step, Ordering::Relaxed);
         eventually("it is ready", || three.why(leader).is_empty().then_some(())).await;

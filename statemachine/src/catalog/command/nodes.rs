@@ -1,4 +1,7 @@
-//! `Node`: which nodes the cluster has. Numbers are given once: what a removed node once said is never another's.
+//! `Node`: which nodes the cluster has, and where the replicas of its shards are wanted. Numbers are given once: what a
+//! removed node once said is never another's.
+
+use std::collections::BTreeSet;
 
 use quorate_proto::catalog::{CatalogReply, Node, NodeCommand};
 use quorate_proto::{Code, Refusal, codec};
@@ -15,10 +18,14 @@ const NODES_MAX: usize = 64;
 pub(in crate::catalog) fn apply(store: &mut dyn Store, command: &NodeCommand) -> Result<Judged, Fatal> {
     let nodes = read::nodes(store)?;
     Ok(match command {
-        NodeCommand::Found(founders) => {
+        NodeCommand::Found { nodes: founders, replicas, shards } => {
             if nodes.is_empty() {
                 for (number, node) in founders {
                     put(store, *number, node.clone(), false);
+                }
+                store.put(Key::Replicas.bytes(), codec::encode(replicas));
+                for (shard, nodes) in shards {
+                    store.put(Key::Placement(*shard).bytes(), codec::encode(nodes));
                 }
             }
             Ok(CatalogReply::Node { node: 0 })
@@ -36,9 +43,11 @@ pub(in crate::catalog) fn apply(store: &mut dyn Store, command: &NodeCommand) ->
             put(store, last + 1, new.clone(), false);
             Ok(CatalogReply::Node { node: last + 1 })
         }
-        NodeCommand::Move { node, address } => change(store, &nodes, *node, |row| {
+        NodeCommand::Move { node, address, zone } => change(store, &nodes, *node, |row| {
             row.node.address.clone_from(address);
+            row.node.zone.clone_from(zone);
         }),
+        NodeCommand::Place { shard, from, to } => place(store, &nodes, *shard, from, to)?,
         NodeCommand::Remove { .. } if nodes.is_empty() => Err(not_yet()),
         NodeCommand::Remove { node } => {
             let others = nodes.iter().any(|(number, row)| number != node && !row.removed);
@@ -61,6 +70,32 @@ fn change(store: &mut dyn Store, nodes: &[(u64, NodeRow)], node: u64, change: im
     change(&mut row);
     put(store, node, row.node, row.removed);
     Ok(CatalogReply::Node { node })
+}
+
+/// One replica at a time, and only to nodes that are there: whatever a planner thought when it proposed this.
+fn place(
+    store: &mut dyn Store,
+    nodes: &[(u64, NodeRow)],
+    shard: u16,
+    from: &BTreeSet<u64>,
+    to: &BTreeSet<u64>,
+) -> Result<Judged, Fatal> {
+    let refused = |message: String| Ok(Err(Refusal::new(Code::Conflict, message)));
+    let Some(wanted) = read::row::<BTreeSet<u64>>(store, &Key::Placement(shard))? else {
+        return Ok(Err(Refusal::new(Code::NotFound, format!("There is no shard {shard}."))));
+    };
+    if wanted != *from {
+        return refused(format!("The replicas of shard {shard} are wanted elsewhere meanwhile."));
+    }
+    let there = |new: &u64| nodes.iter().any(|(number, row)| number == new && !row.removed);
+    if let Some(gone) = to.difference(from).find(|new| !there(new)) {
+        return refused(format!("Node {gone} is not in the cluster."));
+    }
+    if to.is_empty() || to.difference(from).count() > 1 || from.difference(to).count() > 1 {
+        return refused("One replica is moved at a time, and one stays.".to_owned());
+    }
+    store.put(Key::Placement(shard).bytes(), codec::encode(to));
+    Ok(Ok(CatalogReply::Placed))
 }
 
 fn put(store: &mut dyn Store, number: u64, node: Node, removed: bool) {

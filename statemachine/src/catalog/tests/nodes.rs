@@ -1,5 +1,7 @@
 //! Which nodes the cluster has.
 
+use std::collections::BTreeSet;
+
 use quorate_proto::Code;
 use quorate_proto::catalog::{Node, NodeCommand};
 
@@ -7,14 +9,21 @@ use super::*;
 use crate::catalog::read;
 
 fn node(life: u8) -> Node {
-    Node { address: format!("n{life}:7000"), instance: [life; 16] }
+    Node { address: format!("n{life}:7000"), instance: [life; 16], zone: None }
 }
 
 fn say(world: &mut World, command: NodeCommand) -> Result<u64, Code> {
     match world.run(&CatalogCommand::Node(command)) {
         Ok(CatalogReply::Node { node }) => Ok(node),
+        Ok(CatalogReply::Placed) => Ok(0),
         other => Err(other.unwrap_err().code),
     }
+}
+
+fn found(nodes: &[u8]) -> NodeCommand {
+    let nodes: BTreeMap<_, _> = nodes.iter().map(|number| (u64::from(*number), node(*number))).collect();
+    let all: BTreeSet<_> = nodes.keys().copied().collect();
+    NodeCommand::Found { nodes, replicas: 3, shards: [(0, all.clone()), (1, all)].into() }
 }
 
 fn there(world: &World) -> Vec<(u64, String, bool)> {
@@ -28,9 +37,9 @@ fn a_number_is_given_once() {
     for early in [NodeCommand::Join(node(3)), NodeCommand::Remove { node: 1 }] {
         assert_eq!(say(&mut world, early), Err(Code::Retry), "nobody knows the founders yet");
     }
-    let founders: BTreeMap<_, _> = [(1, node(1)), (2, node(2))].into();
-    assert_eq!(say(&mut world, NodeCommand::Found(founders)), Ok(0));
-    assert_eq!(say(&mut world, NodeCommand::Found([(7, node(7))].into())), Ok(0), "founded once");
+    assert_eq!(say(&mut world, found(&[1, 2])), Ok(0));
+    assert_eq!(say(&mut world, found(&[7])), Ok(0), "founded once");
+    assert_eq!(read::replicas(&world.state), Ok(Some(3)));
     assert_eq!(say(&mut world, NodeCommand::Join(node(3))), Ok(3));
     assert_eq!(say(&mut world, NodeCommand::Join(node(3))), Ok(3), "the same disk asks again");
     assert_eq!(say(&mut world, NodeCommand::Join(node(2))), Ok(2), "a founder has its number");
@@ -44,12 +53,38 @@ fn a_number_is_given_once() {
 #[test]
 fn a_node_moves_and_is_removed_once() {
     let mut world = World::default();
-    say(&mut world, NodeCommand::Found([(1, node(1)), (2, node(2))].into())).unwrap();
-    assert_eq!(say(&mut world, NodeCommand::Move { node: 2, address: "m:1".to_owned() }), Ok(2));
+    say(&mut world, found(&[1, 2])).unwrap();
+    let moved = |node| NodeCommand::Move { node, address: "m:1".to_owned(), zone: Some("a".to_owned()) };
+    assert_eq!(say(&mut world, moved(2)), Ok(2));
     assert_eq!(there(&world)[1], (2, "m:1".to_owned(), false));
-    assert_eq!(say(&mut world, NodeCommand::Move { node: 9, address: "m:1".to_owned() }), Err(Code::NotFound));
+    assert_eq!(read::nodes(&world.state).unwrap()[1].1.node.zone.as_deref(), Some("a"));
+    assert_eq!(say(&mut world, moved(9)), Err(Code::NotFound));
     assert_eq!(say(&mut world, NodeCommand::Remove { node: 1 }), Ok(1));
     assert_eq!(say(&mut world, NodeCommand::Remove { node: 1 }), Err(Code::Conflict));
-    assert_eq!(say(&mut world, NodeCommand::Move { node: 1, address: "m:1".to_owned() }), Err(Code::Conflict));
+    assert_eq!(say(&mut world, moved(1)), Err(Code::Conflict));
     assert_eq!(say(&mut world, NodeCommand::Remove { node: 2 }), Err(Code::Conflict), "the last one stays");
+}
+
+#[test]
+fn replicas_are_wanted_elsewhere_one_at_a_time() {
+    let mut world = World::default();
+    say(&mut world, found(&[1, 2, 3])).unwrap();
+    say(&mut world, NodeCommand::Join(node(4))).unwrap();
+    say(&mut world, NodeCommand::Join(node(5))).unwrap();
+    say(&mut world, NodeCommand::Remove { node: 5 }).unwrap();
+    let place = |shard, from: &[u64], to: &[u64]| NodeCommand::Place {
+        shard,
+        from: from.iter().copied().collect(),
+        to: to.iter().copied().collect(),
+    };
+    let before = [1, 2, 3];
+    assert_eq!(say(&mut world, place(9, &before, &[1, 2, 4])), Err(Code::NotFound), "no such shard");
+    assert_eq!(say(&mut world, place(1, &before, &[1, 2, 5])), Err(Code::Conflict), "5 was removed");
+    assert_eq!(say(&mut world, place(1, &before, &[1, 4])), Err(Code::Conflict), "two go");
+    assert_eq!(say(&mut world, place(1, &before, &[])), Err(Code::Conflict), "none stays");
+    assert_eq!(say(&mut world, place(1, &before, &[1, 2, 4])), Ok(0));
+    assert_eq!(say(&mut world, place(1, &before, &[1, 2, 4])), Err(Code::Conflict), "it was thought elsewhere");
+    assert_eq!(say(&mut world, place(1, &[1, 2, 4], &[1, 4])), Ok(0));
+    let wanted = read::placement(&world.state).unwrap();
+    assert_eq!(wanted, [(0, [1, 2, 3].into()), (1, [1, 4].into())].into());
 }
