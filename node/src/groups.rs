@@ -19,18 +19,19 @@ pub trait Groups: Send + Sync + 'static {
     fn propose(&self, group: GroupId, command: Command) -> impl Future<Output = Result<Outcome, Unavailable>> + Send;
 
     /// Runs `read` on a consistent state that holds every write answered before this call (READ-FRESH), with the
-    /// leader's agreed time of the read barrier (CLOCK-ONE).
+    /// leader's agreed time of the read barrier (CLOCK-ONE). It may run more than once, when a replica elsewhere goes away while
+    /// it is read.
     fn read<T, F>(&self, group: GroupId, read: F) -> impl Future<Output = Result<T, Unavailable>> + Send
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static;
+        F: Fn(&dyn Read, Timestamp) -> T + Send + 'static;
 
     /// Runs `read` on a consistent state that holds every write of the group that was proposed here and answered: cheaper than
     /// `read`, for what a write's own answer shows. The time is that of the state.
     fn read_answered<T, F>(&self, group: GroupId, read: F) -> impl Future<Output = Result<T, Unavailable>> + Send
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+        F: Fn(&dyn Read, Timestamp) -> T + Send + 'static,
     {
         self.read(group, read)
     }
@@ -39,7 +40,7 @@ pub trait Groups: Send + Sync + 'static {
     fn read_long<T, F>(&self, group: GroupId, read: F) -> impl Future<Output = Result<T, Unavailable>> + Send
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+        F: Fn(&dyn Read, Timestamp) -> T + Send + 'static,
     {
         self.read(group, read)
     }

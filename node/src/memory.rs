@@ -90,7 +90,7 @@ impl Groups for MemoryGroups {
     async fn read<T, F>(&self, group: GroupId, read: F) -> Result<T, Unavailable>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+        F: Fn(&dyn Read, Timestamp) -> T + Send + 'static,
     {
         let state = self.lock();
         if let Some(fatal) = &state.stopped {

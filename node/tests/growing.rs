@@ -40,7 +40,7 @@ async fn nodes_come_are_replaced_and_go_and_no_call_fails() {
     }
     cluster.settled(0, &operator, &[1, 2, 3, 4, 5]).await;
     load.at(&[0, 1, 2, 3, 4]).await;
-    // Three replicas of each shard, spread over the five.
+    // Three replicas of each shard, spread over the five: most nodes lack one of the two shards.
     let plan = cluster.plan(3, &operator).await;
     let replicas: Vec<_> = plan["nodes"].as_array().unwrap().iter().map(|n| n["replicas"].as_u64().unwrap()).collect();
     assert_eq!((replicas.iter().sum::<u64>(), replicas.iter().max()), (6, Some(&2)), "{plan}");
@@ -70,7 +70,7 @@ async fn nodes_come_are_replaced_and_go_and_no_call_fails() {
         cluster.kill(number);
     }
     let calls = load.end(&cluster, &agent, &[0, 3, 4]).await;
-    assert!(calls > 100, "{calls} calls are no load");
+    assert!(calls > 30, "{calls} calls are no load");
 }
 
 /// The zones of each shard's voters.

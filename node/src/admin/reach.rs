@@ -19,7 +19,7 @@ use crate::timers;
 /// A future of an object.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// What is done with a consistent state.
-pub type Job = Box<dyn FnOnce(&dyn Read, Timestamp) + Send>;
+pub type Job = Box<dyn Fn(&dyn Read, Timestamp) + Send>;
 
 /// The node behind.
 pub trait Reach: Send + Sync {
@@ -73,7 +73,7 @@ impl<G: Groups> Reach for Api<G> {
 async fn read<T: Send + 'static>(
     reach: &dyn Reach,
     group: GroupId,
-    read: impl FnOnce(&dyn Read, Timestamp) -> Result<T, Fatal> + Send + 'static,
+    read: impl Fn(&dyn Read, Timestamp) -> Result<T, Fatal> + Send + 'static,
 ) -> Result<T, Fault> {
     let found = Arc::new(Mutex::new(None));
     let place = Arc::clone(&found);
@@ -89,7 +89,7 @@ impl dyn Reach + '_ {
     /// Reads the catalog.
     pub async fn catalog<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&dyn Read) -> Result<T, Fatal> + Send + 'static,
+        job: impl Fn(&dyn Read) -> Result<T, Fatal> + Send + 'static,
     ) -> Result<T, Fault> {
         read(self, GroupId::Catalog, move |state, _| job(state)).await
     }

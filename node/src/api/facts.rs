@@ -32,7 +32,7 @@ impl<G: Groups> Api<G> {
         may: Option<F>,
     ) -> Result<Submission, Refusal>
     where
-        F: FnOnce(&dyn Read, &Definitions) -> Result<bool, Fatal> + Send + 'static,
+        F: Fn(&dyn Read, &Definitions) -> Result<bool, Fatal> + Send + 'static,
     {
         let items = arguments.evidence();
         let cited = items.iter().flatten().filter(|(kind, _)| *kind == EvidenceKind::File);
@@ -76,7 +76,7 @@ impl<G: Groups> Api<G> {
             let org = org.to_owned();
             let read = self.read_long(group, move |state, _, _| {
                 let Some(left) = after_reading(state, &org, &files, left)? else { return Ok(None) };
-                let facts = files.into_iter().map(|file| Ok((file, fact(state, &org, file)?)));
+                let facts = files.iter().map(|file| Ok((*file, fact(state, &org, *file)?)));
                 Ok(Some((facts.collect::<Result<Vec<_>, Fatal>>()?, left)))
             });
             let over = || invalid(vec![format!("evidence: files of over {FILES_BYTES_MAX} bytes together")]);

@@ -29,7 +29,7 @@ impl<G: Groups> Api<G> {
     pub(crate) async fn read<T, F>(&self, group: GroupId, f: F) -> Result<T, Refusal>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, &Definitions, Timestamp) -> Result<T, Fatal> + Send + 'static,
+        F: Fn(&dyn Read, &Definitions, Timestamp) -> Result<T, Fatal> + Send + 'static,
     {
         let definitions = Arc::clone(&self.definitions);
         let read = self.groups.read(group, move |state, at| f(state, &definitions, at)).await?;
@@ -40,7 +40,7 @@ impl<G: Groups> Api<G> {
     pub(crate) async fn read_answered<T, F>(&self, group: GroupId, f: F) -> Result<(T, Timestamp), Refusal>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, &Definitions) -> Result<T, Fatal> + Send + 'static,
+        F: Fn(&dyn Read, &Definitions) -> Result<T, Fatal> + Send + 'static,
     {
         let definitions = Arc::clone(&self.definitions);
         let read = self.groups.read_answered(group, move |state, at| Ok((f(state, &definitions)?, at)));
@@ -63,7 +63,7 @@ impl<G: Groups> Api<G> {
     pub(crate) async fn read_long<T, F>(&self, group: GroupId, f: F) -> Result<T, Refusal>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, &Definitions, Timestamp) -> Result<T, Fatal> + Send + 'static,
+        F: Fn(&dyn Read, &Definitions, Timestamp) -> Result<T, Fatal> + Send + 'static,
     {
         let definitions = Arc::clone(&self.definitions);
         self.groups.read_long(group, move |state, at| f(state, &definitions, at)).await?.map_err(|e| failed(&e))
@@ -92,7 +92,7 @@ impl<G: Groups> Api<G> {
     pub(crate) async fn read_settled_long<T, F>(&self, group: GroupId, f: F) -> Result<T, Refusal>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, &Definitions, Timestamp) -> Result<T, Fatal> + Send + 'static,
+        F: Fn(&dyn Read, &Definitions, Timestamp) -> Result<T, Fatal> + Send + 'static,
     {
         self.read_settled(group, None, |_, _, _| Ok(())).await?;
         self.read_long(group, f).await

@@ -197,7 +197,7 @@ impl<'a, G: Groups> Outbox<'a, G> {
 
     async fn notifications(&self, sequences: Vec<u64>) -> Result<Vec<(u64, Option<Notification>)>, String> {
         self.read(move |state, _| {
-            sequences.into_iter().map(|sequence| Ok((sequence, read::notification(state, sequence)?))).collect()
+            sequences.iter().map(|sequence| Ok((*sequence, read::notification(state, *sequence)?))).collect()
         })
         .await
     }
@@ -214,7 +214,7 @@ impl<'a, G: Groups> Outbox<'a, G> {
 
     async fn read<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&dyn Read, Timestamp) -> Result<T, Fatal> + Send + 'static,
+        job: impl Fn(&dyn Read, Timestamp) -> Result<T, Fatal> + Send + 'static,
     ) -> Result<T, String> {
         let read = self.groups.read(GroupId::Shard(self.shard), job).await;
         read.map_err(|e| e.0)?.map_err(|e| e.to_string())

@@ -1,7 +1,8 @@
 //! One replica of one group, asked as the leader it may or may not be.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use agentprocess::time::Timestamp;
 use openraft::ReadPolicy;
@@ -41,6 +42,8 @@ pub(super) struct Group {
     pub(super) rounds: Rounds<Barrier>,
     /// What the replicas told of their states.
     pub(super) checks: Checks,
+    /// Where its replicas are wanted, as far as this node knows; none: on all nodes.
+    pub(super) hosts: RwLock<BTreeSet<u64>>,
 }
 
 impl Group {
@@ -141,6 +144,19 @@ impl Group {
     /// All of the group's members, with and without a vote, as far as this replica knows.
     pub(super) fn nodes(&self) -> Vec<u64> {
         self.raft.metrics().borrow_watched().membership_config.membership().nodes().map(|(node, _)| *node).collect()
+    }
+
+    /// The nodes to ask instead of this one, `node`, where it has no replica that is to stay; `None` where it has.
+    pub(super) fn elsewhere(&self, node: u64) -> Option<Vec<u64>> {
+        let hosts = self.hosts.read().unwrap_or_else(PoisonError::into_inner);
+        let here = hosts.is_empty() || self.leads() || (hosts.contains(&node) && self.voters().contains(&node));
+        if here { None } else { Some(hosts.iter().copied().filter(|host| *host != node).collect()) }
+    }
+
+    /// Whether this node is to have a replica.
+    pub(super) fn is_wanted(&self, node: u64) -> bool {
+        let hosts = self.hosts.read().unwrap_or_else(PoisonError::into_inner);
+        hosts.is_empty() || hosts.contains(&node)
     }
 
     /// Whether this replica is the leader, as far as it knows.

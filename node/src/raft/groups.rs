@@ -1,9 +1,10 @@
 //! All groups of a node: proposes and reads where the leader is, within a budget of time.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use agentprocess::time::Timestamp;
@@ -15,8 +16,10 @@ use quorate_proto::{Command, Entry, GroupId, Outcome, codec};
 use quorate_statemachine::shard::Definitions;
 use quorate_statemachine::store::Read;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
 use super::aside::Asides;
+use super::far::{Opened, Views};
 use super::group::Group;
 use super::message::{Attempt, Barrier, Request, Response};
 use super::peer::{Transport, ask};
@@ -28,6 +31,10 @@ use crate::groups::{Groups, Unavailable};
 
 /// How long to wait before asking again who leads.
 const RETRY: Duration = Duration::from_millis(25);
+
+/// How often a call goes on to the leader that is named before it waits: a node without a replica asks one that has, which
+/// names the leader.
+const HOPS_MAX: usize = 2;
 
 /// The largest command, in bytes. A larger one would become an entry that no peer takes, and stop its group.
 const COMMAND_BYTES_MAX: usize = 17 << 20;
@@ -47,6 +54,12 @@ pub struct RaftGroups {
     pub(super) stopping: AtomicBool,
     /// Why else it should not lead.
     pub(super) asides: Asides,
+    /// What peers without a replica read here.
+    pub(super) views: Views,
+    /// Turns of reads elsewhere.
+    pub(super) far_reads: Semaphore,
+    /// Which replica elsewhere is asked next.
+    pub(super) turn: AtomicUsize,
 }
 
 /// What a group's replica on a node is about, for operators.
@@ -97,7 +110,7 @@ impl RaftGroups {
         if let Some(why) = self.asides.told() {
             return Err(why);
         }
-        for group in &self.groups {
+        for group in self.groups.iter().filter(|group| group.is_wanted(self.node)) {
             let metrics = group.raft.metrics();
             let metrics = metrics.borrow_watched();
             if let Err(e) = &metrics.running_state {
@@ -113,7 +126,19 @@ impl RaftGroups {
         Ok(())
     }
 
-    /// Figures of each group's replica here.
+    /// Tells where the replicas of groups are wanted. What is not wanted here is read elsewhere. Call it now and then.
+    pub fn set_hosts<'a>(&self, hosts: impl IntoIterator<Item = (GroupId, &'a BTreeSet<u64>)>) {
+        self.views.expire();
+        for (group, hosts) in hosts {
+            let Ok(group) = self.group(group) else { continue };
+            let same = *group.hosts.read().unwrap_or_else(PoisonError::into_inner) == *hosts;
+            if !same {
+                group.hosts.write().unwrap_or_else(PoisonError::into_inner).clone_from(hosts);
+            }
+        }
+    }
+
+    /// Figures of each group's replica here, where there is to be one.
     pub fn stats(&self) -> Vec<GroupStats> {
         let stats = |group: &Group| {
             let metrics = group.raft.metrics();
@@ -139,7 +164,7 @@ impl RaftGroups {
                     .or_else(|| Some(group.stopped(metrics.running_state.as_ref().err()?))),
             }
         };
-        self.groups.iter().map(stats).collect()
+        self.groups.iter().filter(|group| group.is_wanted(self.node) || group.leads()).map(stats).collect()
     }
 
     /// Ends all work of the groups, flushes, and lets go of the files. Calls after it are unavailable.
@@ -234,10 +259,15 @@ impl RaftGroups {
         L: Future<Output = Attempt<T>>,
     {
         loop {
-            let attempt = match here().await {
-                Attempt::Again(Some(leader)) if leader != self.node => there(leader).await,
-                attempt @ (Attempt::Done(_) | Attempt::Again(_) | Attempt::Unknown(_) | Attempt::Refused(_)) => attempt,
-            };
+            let mut attempt = here().await;
+            for _ in 0..HOPS_MAX {
+                attempt = match attempt {
+                    Attempt::Again(Some(leader)) if leader != self.node => there(leader).await,
+                    attempt @ (Attempt::Done(_) | Attempt::Again(_) | Attempt::Unknown(_) | Attempt::Refused(_)) => {
+                        attempt
+                    }
+                };
+            }
             match attempt {
                 Attempt::Done(done) => return Ok(done),
                 Attempt::Refused(why) => return Err(why),
@@ -264,7 +294,22 @@ impl RaftGroups {
         self.in_time(group, rows).await
     }
 
-    async fn in_time<T>(
+    /// Opens a view for a peer that has no replica. It must be here: no node asks further.
+    pub(super) async fn open_view(&self, group: &Group) -> Result<Opened, String> {
+        if group.elsewhere(self.node).is_some() {
+            return Err(format!("{} has no replica here", name(group.id)));
+        }
+        let (rows, at) = self.present(group.id).await.map_err(|e| e.0)?;
+        self.views.open(rows, at)
+    }
+
+    /// The replica to ask where this node has none: another at each call.
+    fn next_host(&self, group: &Group) -> Option<u64> {
+        let hosts = group.elsewhere(self.node)?;
+        hosts.get(self.turn.fetch_add(1, Ordering::Relaxed) % hosts.len().max(1)).copied()
+    }
+
+    pub(super) async fn in_time<T>(
         &self,
         group: GroupId,
         work: impl Future<Output = Result<T, String>>,
@@ -307,7 +352,12 @@ impl Groups for RaftGroups {
         if bytes > COMMAND_BYTES_MAX {
             return Err(Unavailable(format!("a command of {bytes} bytes is larger than {COMMAND_BYTES_MAX}")));
         }
-        let here = || self.propose_here(replica, command.clone());
+        let here = || async {
+            match self.next_host(replica) {
+                Some(host) => Attempt::Again(Some(host)),
+                None => self.propose_here(replica, command.clone()).await,
+            }
+        };
         let there = |peer| self.propose_there(replica, peer, command.clone());
         let (outcome, log) = self.in_time(group, self.until_done(replica, here, there)).await?;
         replica.note_answered(log);
@@ -317,8 +367,12 @@ impl Groups for RaftGroups {
     async fn read<T, F>(&self, group: GroupId, read: F) -> Result<T, Unavailable>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+        F: Fn(&dyn Read, Timestamp) -> T + Send + 'static,
     {
+        let replica = self.group(group)?;
+        if let Some(hosts) = replica.elsewhere(self.node) {
+            return self.read_far(replica, hosts, read).await;
+        }
         let (rows, at) = self.present(group).await?;
         Ok(read(&rows, at))
     }
@@ -326,10 +380,11 @@ impl Groups for RaftGroups {
     async fn read_answered<T, F>(&self, group: GroupId, read: F) -> Result<T, Unavailable>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+        F: Fn(&dyn Read, Timestamp) -> T + Send + 'static,
     {
         let replica = self.group(group)?;
-        let Some(log) = replica.last_answered() else { return self.read(group, read).await };
+        let last = replica.last_answered().filter(|_| replica.elsewhere(self.node).is_none());
+        let Some(log) = last else { return self.read(group, read).await };
         let rows = self.in_time(group, replica.view_from(self.engine.as_ref(), log)).await?;
         let at = replica.clock(&rows).map_err(Unavailable)?;
         Ok(read(&rows, at))
@@ -338,8 +393,12 @@ impl Groups for RaftGroups {
     async fn read_long<T, F>(&self, group: GroupId, read: F) -> Result<T, Unavailable>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+        F: Fn(&dyn Read, Timestamp) -> T + Send + 'static,
     {
+        let replica = self.group(group)?;
+        if let Some(hosts) = replica.elsewhere(self.node) {
+            return self.read_far(replica, hosts, read).await;
+        }
         let (rows, at) = self.present(group).await?;
         let broken = |e| Unavailable(format!("a read of {} broke: {e}", name(group)));
         Runtime::spawn_blocking(move || read(&rows, at)).await.map_err(broken)

@@ -9,6 +9,7 @@ use quorate_proto::{Command, Outcome};
 use serde::{Deserialize, Serialize};
 
 use super::check::Told;
+use super::far::{Look, Opened, Seen};
 use super::status::NodeStats;
 use super::types::{LogId, SnapshotMeta, Types, Vote};
 
@@ -48,6 +49,15 @@ pub(super) enum Request {
     Status,
     /// A replica tells the digest of its state.
     Digest(Told),
+    /// Open a view of the present state, for a read on a node without a replica.
+    View,
+    /// Look at a view that was opened.
+    Look {
+        /// Which.
+        view: u64,
+        /// At what.
+        look: Look,
+    },
 }
 
 /// A peer's response.
@@ -73,6 +83,10 @@ pub(super) enum Response {
     WouldLead(bool),
     /// To `Status`.
     Status(NodeStats),
+    /// To `View`.
+    Opened(Opened),
+    /// To `Look`.
+    Seen(Seen),
     /// The replica cannot answer.
     Failed(String),
 }

@@ -1,8 +1,8 @@
 //! Opening: what the store is, the groups' start, and the one founding of each group.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
@@ -11,9 +11,11 @@ use quorate_proto::{GroupId, codec};
 use quorate_statemachine::Machine;
 use quorate_statemachine::shard::Definitions;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
 use super::aside::Asides;
 use super::check::{Checks, condemned};
+use super::far::{READS_MAX, Views};
 use super::group::Group;
 use super::groups::RaftGroups;
 use super::log::Log;
@@ -162,6 +164,9 @@ impl RaftGroups {
             groups,
             stopping: AtomicBool::new(false),
             asides: Asides::default(),
+            views: Views::default(),
+            far_reads: Semaphore::new(READS_MAX),
+            turn: AtomicUsize::new(0),
         }))
     }
 }
@@ -227,8 +232,8 @@ async fn open_group(options: &Options, machine: &Machine, id: GroupId) -> Result
     let raft = Raft::new(options.node, Arc::new(config), peers, log, state.clone()).await;
     let raft = raft.map_err(|e| bad(e.to_string()))?;
     let (staging, trimmed, log_bytes_max) = (Mutex::new(None), AtomicU64::new(0), options.log_bytes_max);
-    let (answered, rounds, checks) = (Mutex::new(None), Rounds::default(), Checks::default());
-    Ok(Group { id, raft, watch, state, staging, log_bytes_max, trimmed, answered, rounds, checks })
+    let (answered, rounds, checks, hosts) = (Mutex::new(None), Rounds::default(), Checks::default(), RwLock::default());
+    Ok(Group { id, raft, watch, state, staging, log_bytes_max, trimmed, answered, rounds, checks, hosts })
 }
 
 /// Founds a group that never was: its members go into its log. All members may do it, with the same entry.

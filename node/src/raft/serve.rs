@@ -70,6 +70,11 @@ impl RaftGroups {
             }
             Request::Propose(command) => Response::Proposed(self.propose_here(group, command).await),
             Request::Barrier => Response::Barrier(group.barrier(&self.clock).await),
+            Request::View => match self.open_view(group).await {
+                Ok(opened) => Response::Opened(opened),
+                Err(why) => Response::Failed(why),
+            },
+            Request::Look { view, look } => self.views.look(view, look).map_or_else(Response::Failed, Response::Seen),
             Request::Status => Response::Status(self.status()),
             Request::Digest(told) => {
                 self.hear(group, told).await;

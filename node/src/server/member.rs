@@ -92,6 +92,9 @@ pub(super) async fn join(
         ..raft::Options::alone(plan.shards, clock, engine)
     });
     let groups = groups.await?;
+    if let Ok(Ok(known)) = groups.peek(GroupId::Catalog, Known::read) {
+        groups.set_hosts(known.hosts());
+    }
     door.admit(Arc::clone(&peers), handler(Arc::clone(&groups)));
     let seat = place.clone();
     let keep = Keep {
@@ -155,6 +158,7 @@ impl Keep {
     }
 
     async fn look(&self, known: &Known) {
+        self.groups.set_hosts(known.hosts());
         self.note(&known.nodes).await;
         self.address(known);
         self.find(&known.nodes).await;

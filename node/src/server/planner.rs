@@ -20,8 +20,10 @@ use crate::raft::{NodeStats, RaftGroups, Wanted};
 pub(super) struct Known {
     /// All nodes, removed ones too.
     pub(super) nodes: Vec<(u64, NodeRow)>,
-    replicas: u16,
-    placement: BTreeMap<u16, Replicas>,
+    /// How many replicas each shard is to have.
+    pub(super) replicas: u16,
+    /// Where they are wanted.
+    pub(super) placement: BTreeMap<u16, Replicas>,
 }
 
 impl Known {
@@ -46,6 +48,11 @@ impl Known {
         self.nodes.iter().any(|(number, row)| *number == node && row.removed)
     }
 
+    /// The nodes of each shard's replicas.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = (GroupId, &Replicas)> {
+        self.placement.iter().map(|(shard, replicas)| (GroupId::Shard(*shard), replicas))
+    }
+
     /// Whether a replica of a shard is wanted on a node.
     pub(super) fn is_placed(&self, node: u64) -> bool {
         self.placement.values().any(|replicas| replicas.contains(&node))
@@ -60,8 +67,7 @@ impl Known {
         let leaving = self.nodes.iter().map(|(node, _)| *node).filter(|node| self.is_placed(*node));
         let learners = present.iter().copied().chain(leaving).filter(|node| !voters.contains(node)).collect();
         let shards = self.placement.iter().map(|(shard, replicas)| {
-            let learners = present.difference(replicas).copied().collect();
-            (GroupId::Shard(*shard), Wanted { voters: replicas.clone(), learners })
+            (GroupId::Shard(*shard), Wanted { voters: replicas.clone(), learners: BTreeSet::new() })
         });
         std::iter::once((GroupId::Catalog, Wanted { voters, learners })).chain(shards).collect()
     }

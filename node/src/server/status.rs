@@ -33,7 +33,9 @@ fn gathered(asked: u64, told: Vec<Told>, peers: Option<&Peers>, known: Option<&K
     let links: BTreeMap<_, _> =
         peers.map(Peers::stats).into_iter().flat_map(|stats| stats.peers).map(by_number).collect();
     let skews = peers.map(Peers::skews).unwrap_or_default();
-    let mut replicas: BTreeMap<GroupId, Vec<(u64, GroupStats)>> = BTreeMap::new();
+    // Those of which no replica tells anything, too.
+    let mut replicas: BTreeMap<GroupId, Vec<(u64, GroupStats)>> =
+        wanted.keys().map(|group| (*group, Vec::new())).collect();
     let mut nodes = Vec::new();
     for (node, told) in told {
         let disk = told.as_ref().ok().map(|told| (told.disk_free_bytes, told.flush_us));
@@ -92,5 +94,19 @@ fn of_group(group: GroupId, replicas: &[(u64, GroupStats)], wanted: Option<&Want
         wanted: wanted.map(|wanted| wanted.voters.iter().copied().collect()).unwrap_or_default(),
         last,
         replicas: replicas.iter().map(replica).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_whose_replicas_are_silent_has_no_leader() {
+        let known = Known { nodes: Vec::new(), replicas: 3, placement: [(4, [2, 3].into())].into() };
+        let told = vec![(1, Err("away".to_owned()))];
+        let status = gathered(1, told, None, Some(&known));
+        let shard = status.groups.iter().find(|group| group.group == "4");
+        assert!(shard.is_some_and(|shard| shard.leader.is_none() && shard.wanted == [2, 3]), "{status:?}");
     }
 }

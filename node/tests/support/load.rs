@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::sync::RwLock;
@@ -15,6 +15,8 @@ use crate::cluster::Cluster;
 const CLIENTS: usize = 3;
 /// How long a client waits between two rounds of calls.
 const PAUSE: Duration = Duration::from_millis(20);
+/// A call that takes longer is told, for whoever looks.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// Clients that call until the end.
 pub struct Load {
@@ -90,7 +92,11 @@ impl Client {
     }
 
     async fn call(&self, at: String, name: &str, arguments: serde_json::Value) -> (String, serde_json::Value) {
+        let begun = Instant::now();
         let said = tool(&json!({ "mcp": [at] }), &self.token, name, arguments).await;
+        if begun.elapsed() > SLOW {
+            eprintln!("{name} at {at} took {:?}", begun.elapsed());
+        }
         (at, said)
     }
 }

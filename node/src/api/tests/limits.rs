@@ -36,7 +36,7 @@ impl Groups for Counting {
     async fn read<T, F>(&self, group: GroupId, read: F) -> Result<T, Unavailable>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+        F: Fn(&dyn Read, Timestamp) -> T + Send + 'static,
     {
         self.groups.read(group, read).await
     }
@@ -44,7 +44,7 @@ impl Groups for Counting {
     async fn read_long<T, F>(&self, group: GroupId, read: F) -> Result<T, Unavailable>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+        F: Fn(&dyn Read, Timestamp) -> T + Send + 'static,
     {
         self.long.fetch_add(1, Ordering::Relaxed);
         self.groups.read(group, read).await

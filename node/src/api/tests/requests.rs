@@ -43,7 +43,7 @@ impl Groups for Losing {
     async fn read<T, F>(&self, group: GroupId, read: F) -> Result<T, Unavailable>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Read, Timestamp) -> T + Send + 'static,
+        F: Fn(&dyn Read, Timestamp) -> T + Send + 'static,
     {
         self.groups.read(group, read).await
     }

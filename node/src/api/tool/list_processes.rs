@@ -18,7 +18,7 @@ impl<G: Groups> Api<G> {
     pub(in crate::api) async fn list_processes(&self, caller: &Caller, a: &Arguments) -> Answer {
         let after: Option<String> = self.cursor(caller, "list_processes", a).await?;
         let org = caller.org.clone();
-        let read = self.groups.read(GroupId::Catalog, move |state, _| page(state, &org, after));
+        let read = self.groups.read(GroupId::Catalog, move |state, _| page(state, &org, after.clone()));
         let (items, last) = read.await?.map_err(|e| failed(&e))?;
         self.page(caller, "list_processes", a, items, last).await
     }

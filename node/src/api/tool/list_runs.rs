@@ -79,7 +79,7 @@ impl<G: Groups> Api<G> {
         let mut inputs = BTreeMap::new();
         for (group, runs) in groups {
             let read = self.read_long(group, move |state, _, _| {
-                runs.into_iter().map(|run| Ok((run, read::run_inputs(state, run)?))).collect::<Result<Vec<_>, Fatal>>()
+                runs.iter().map(|run| Ok((*run, read::run_inputs(state, *run)?))).collect::<Result<Vec<_>, Fatal>>()
             });
             inputs.extend(read.await?);
         }

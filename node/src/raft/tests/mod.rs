@@ -8,6 +8,7 @@ mod disk;
 mod durability;
 #[cfg(feature = "rocks")]
 mod engines;
+mod far;
 mod leaders;
 mod snapshots;
 mod stores;
