@@ -92,6 +92,10 @@ pub(super) async fn join(
         ..raft::Options::alone(plan.shards, clock, engine)
     });
     let groups = groups.await?;
+    // A founder knows before the catalog does.
+    let first = founders(&place);
+    groups
+        .set_hosts(first.iter().filter(|(group, _)| **group != GroupId::Catalog).map(|(group, hosts)| (*group, hosts)));
     if let Ok(Ok(known)) = groups.peek(GroupId::Catalog, Known::read) {
         groups.set_hosts(known.hosts());
     }
