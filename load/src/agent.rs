@@ -1,23 +1,24 @@
-//! An agent that works as real ones do: finds work, claims it, sometimes renews, submits, and settles unknown outcomes
-//! with the same request id.
+//! An agent that works as real ones do: finds work, claims it, sometimes renews, and submits. Now and then it errs: it
+//! sends two calls with one request id, or a token that it renewed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rand::RngExt;
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client};
-use crate::history::{History, Write};
+use crate::actor::{Actor, request_id};
+use crate::client::Answer;
+use crate::history::Basis;
 
-/// The process that the load works on: two agent steps and an end.
+/// The process that the load works on.
 pub const PROCESS: &str = "load-test";
 
-/// The text of [`PROCESS`].
+/// The text of [`PROCESS`] for agents alone: two steps and an end.
 pub const PROCESS_TEXT: &str = "---
 name: load-test
-description: Two steps for agents, for load and fault tests.
+description: Two steps for agents, for load tests.
 inputs: { tag: string }
 steps:
   - id: first
@@ -31,70 +32,83 @@ steps:
 Made by the load generator.
 ";
 
-/// How long an agent repeats a write whose outcome is unknown.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long an agent that is told of no work waits.
+const IDLE: Duration = Duration::from_millis(50);
 
-static NEXT: AtomicU64 = AtomicU64::new(1);
-
-/// A request id that no other write of this process of ours has.
-pub fn request_id() -> String {
-    format!("load-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
-}
-
-/// One agent.
-pub struct Agent {
-    /// Its number.
-    pub number: usize,
-    /// Its connection.
-    pub client: Client,
-    /// Where its promises go.
-    pub history: Arc<History>,
-}
-
-impl Agent {
-    /// Works until told to stop.
-    pub async fn work(self, stop: Arc<AtomicBool>) {
-        while !stop.load(Ordering::Relaxed) {
-            let tag = request_id();
-            self.write("start_run", json!({"process": PROCESS, "inputs": {"tag": tag}, "requestId": tag}), None).await;
-            let Answer::Done(page) = self.client.call("get_work", &json!({"process": PROCESS, "limit": 20})).await
-            else {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            let items = page["items"].as_array().cloned().unwrap_or_default();
-            for _ in 0..items.len().min(2) {
-                let pick = rand::rng().random_range(0..items.len());
-                self.one_step(&items[pick]).await;
+/// Works until told to stop; rests for `pause` after each step.
+pub async fn work(agent: Actor, pause: Duration, stop: Arc<AtomicBool>) {
+    while !stop.load(Ordering::Relaxed) {
+        let tag = request_id();
+        agent.write("start_run", json!({"process": PROCESS, "inputs": {"tag": tag}, "requestId": tag}), None).await;
+        let found = agent.client.call("get_work", &json!({"process": PROCESS, "limit": 20})).await;
+        let Answer::Done(page) = found else {
+            tokio::time::sleep(IDLE).await;
+            continue;
+        };
+        let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for _ in 0..items.len().min(2) {
+            let (one, other) = (one_of(items), one_of(items));
+            if rand::rng().random_bool(0.1) && one != other {
+                twins(&agent, [one, other]).await;
+            } else {
+                one_step(&agent, one).await;
             }
+            tokio::time::sleep(pause).await;
         }
     }
+}
 
-    /// Claims a step and finishes it.
-    async fn one_step(&self, item: &Value) {
-        let (run, step) = (text(item, "runId"), text(item, "stepId"));
-        let at = Some((run.clone(), step.clone()));
-        let claim = json!({"runId": run, "stepId": step, "requestId": request_id()});
-        let Some(claim) = self.write("claim", claim, at.clone()).await else { return };
-        let mut token = claim["token"].clone();
+fn one_of(items: &[Value]) -> &Value {
+    &items[rand::rng().random_range(0..items.len())]
+}
+
+/// Claims a step and finishes it.
+async fn one_step(agent: &Actor, item: &Value) {
+    let (claim, at) = claim(item, &request_id());
+    if let Some(claim) = agent.write("claim", claim, Some(at.clone())).await {
+        finish(agent, &claim["token"], at).await;
+    }
+}
+
+/// Claims two steps at once, at different nodes, with one request id: it gets one at most.
+async fn twins(agent: &Actor, items: [&Value; 2]) {
+    let request = request_id();
+    let [(one, at_one), (other, at_other)] = items.map(|item| claim(item, &request));
+    let elsewhere = agent.moved(1);
+    let (got_one, got_other) = tokio::join!(
+        agent.write("claim", one, Some(at_one.clone())),
+        elsewhere.write("claim", other, Some(at_other.clone()))
+    );
+    for (claim, at) in [(got_one, at_one), (got_other, at_other)] {
+        if let Some(claim) = claim {
+            finish(agent, &claim["token"], at).await;
+        }
+    }
+}
+
+fn claim(item: &Value, request: &str) -> (Value, (String, String)) {
+    let (run, step) = (text(item, "runId"), text(item, "stepId"));
+    (json!({"runId": run, "stepId": step, "requestId": request}), (run, step))
+}
+
+/// Hands in a claimed step; now and then it is renewed before, and its old token tried.
+async fn finish(agent: &Actor, token: &Value, at: (String, String)) {
+    let mut token = token.clone();
+    if rand::rng().random_bool(0.3) {
+        let renew = json!({"token": token, "progress": "half way", "requestId": request_id()});
+        let Some(renewed) = agent.write("renew", renew, None).await else { return };
         if rand::rng().random_bool(0.3) {
-            let renew = json!({"token": token, "progress": "half way", "requestId": request_id()});
-            let Some(renewed) = self.write("renew", renew, None).await else { return };
-            token = renewed["token"].clone();
+            agent.write_on(Basis::OldToken, "submit", submission(&at.1, &token), Some(at.clone())).await;
         }
-        let request = request_id();
-        let output = if step == "first" { json!({"number": 42}) } else { json!({}) };
-        let submit = json!({"token": token, "output": output, "summary": request, "requestId": request});
-        self.write("submit", submit, at).await;
+        token = renewed["token"].clone();
     }
+    agent.write("submit", submission(&at.1, &token), Some(at)).await;
+}
 
-    async fn write(&self, tool: &'static str, arguments: Value, step: Option<(String, String)>) -> Option<Value> {
-        let answer = self.client.settle(tool, &arguments, PATIENCE).await;
-        let write = Write { agent: self.number, tool, arguments, step, answer };
-        let promised = write.promised().cloned();
-        self.history.keep(write);
-        promised
-    }
+fn submission(step: &str, token: &Value) -> Value {
+    let request = request_id();
+    let output = if step == "first" { json!({"number": 42}) } else { json!({}) };
+    json!({"token": token, "output": output, "summary": request, "requestId": request})
 }
 
 fn text(value: &Value, key: &str) -> String {

@@ -1,54 +1,42 @@
 //! A `quorate dev` process on loopback that can be killed at any moment and started again on the same data.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command as Sync, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::process::{Child, Command};
 
 use crate::Error;
+use crate::process::Process;
+use crate::tools::Tools;
 
 /// A server under test.
 pub struct Server {
-    binary: PathBuf,
-    data: PathBuf,
+    tools: Tools,
     port: u16,
-    arguments: Vec<String>,
-    child: Option<Child>,
+    process: Process,
 }
 
 impl Server {
     /// A server that has not been started; `data` is its folder.
     pub fn new(binary: impl Into<PathBuf>, data: impl Into<PathBuf>, arguments: &[&str]) -> Result<Self, Error> {
-        let port = free_pair()?;
-        let arguments = arguments.iter().map(ToString::to_string).collect();
-        Ok(Self { binary: binary.into(), data: data.into(), port, arguments, child: None })
+        let (port, tools) = (free_pair()?, Tools { binary: binary.into(), data: data.into() });
+        let listen = format!("127.0.0.1:{port}");
+        let words = [tools.binary.as_os_str(), "dev".as_ref(), "--data".as_ref(), tools.data.as_os_str()];
+        let more = ["--listen", &listen].into_iter().chain(arguments.iter().copied());
+        let words: Vec<OsString> = words.into_iter().map(Into::into).chain(more.map(Into::into)).collect();
+        let process = Process::new(words, tools.data.join("server.log"));
+        Ok(Self { tools, port, process })
     }
 
     /// Starts it and waits until it serves.
     pub async fn start(&mut self) -> Result<(), Error> {
-        let log = std::fs::File::options().create(true).append(true).open(self.data.join("server.log"))?;
-        let mut command = Command::new(&self.binary);
-        command
-            .args(["dev", "--data"])
-            .arg(&self.data)
-            .args(["--listen", &format!("127.0.0.1:{}", self.port)])
-            .args(&self.arguments)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .kill_on_drop(true);
-        self.child = Some(command.spawn()?);
+        self.process.start()?;
         for _ in 0..600 {
             if self.serves().await {
                 return Ok(());
             }
-            if let Some(status) = self.child.as_mut().and_then(|c| c.try_wait().ok().flatten()) {
-                return Err(
-                    format!("the server ended with {status}; see {}", self.data.join("server.log").display()).into()
-                );
-            }
+            self.process.check()?;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Err("the server did not serve within 30 s".into())
@@ -64,21 +52,17 @@ impl Server {
 
     /// SIGKILL, and the wait for its end.
     pub async fn kill(&mut self) -> Result<(), Error> {
-        if let Some(mut child) = self.child.take() {
-            child.kill().await?;
-        }
-        Ok(())
+        self.process.kill().await
     }
 
     /// What the server wrote to `dev.json`.
     pub fn dev(&self) -> Result<Value, Error> {
-        Ok(serde_json::from_slice(&std::fs::read(self.data.join("dev.json"))?)?)
+        Ok(serde_json::from_slice(&std::fs::read(self.tools.data.join("dev.json"))?)?)
     }
 
     /// Peak and current memory in KiB, as the kernel tells.
     pub fn memory_kib(&self) -> Option<u64> {
-        let pid = self.child.as_ref()?.id()?;
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()?)).ok()?;
         status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?.trim().split(' ').next()?.parse().ok()
     }
 
@@ -89,40 +73,14 @@ impl Server {
 
     /// A development token for one more agent.
     pub fn agent_token(&self, id: &str) -> Result<String, Error> {
-        self.run(&["token", "--data"], &["--agent", id])
+        self.tools.agent_token(id)
     }
 
-    /// Imports a process file of no roles and publishes it.
-    pub fn publish(&self, file: &Path, name: &str) -> Result<(), Error> {
+    /// Imports a process file and publishes it: its name, and `--role ROLE=GROUP` for each role.
+    pub fn publish(&self, file: &Path, words: &[&str]) -> Result<(), Error> {
         let dev = self.dev()?;
         let admin = dev["admin"][0].as_str().ok_or("dev.json names no admin address")?;
-        let token_file = self.data.join("ops.token");
-        std::fs::write(&token_file, dev["tokens"]["ops@example.com"].as_str().unwrap_or_default())?;
-        let file = file.to_string_lossy();
-        for words in [["process", "import", &*file], ["process", "publish", name]] {
-            let done = Sync::new(&self.binary)
-                .args(words)
-                .args(["--server", admin, "--token-file"])
-                .arg(&token_file)
-                .output()?;
-            if !done.status.success() {
-                return Err(format!(
-                    "{words:?}: {}{}",
-                    String::from_utf8_lossy(&done.stdout),
-                    String::from_utf8_lossy(&done.stderr)
-                )
-                .into());
-            }
-        }
-        Ok(())
-    }
-
-    fn run(&self, before: &[&str], after: &[&str]) -> Result<String, Error> {
-        let done = Sync::new(&self.binary).args(before).arg(&self.data).args(after).output()?;
-        if !done.status.success() {
-            return Err(String::from_utf8_lossy(&done.stderr).into_owned().into());
-        }
-        Ok(String::from_utf8(done.stdout)?.trim().to_owned())
+        self.tools.publish(admin, dev["tokens"]["ops@example.com"].as_str().unwrap_or_default(), file, words)
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use quorate_load::Error;
-use quorate_load::agent::{PROCESS, request_id};
+use quorate_load::actor::request_id;
+use quorate_load::agent::PROCESS;
 use quorate_load::client::{Answer, Client};
 use quorate_load::stats::percentile_ms;
 use serde_json::{Value, json};

@@ -57,10 +57,10 @@ async fn run(options: &Options, data: &Path) -> Result<Figures, Error> {
     server.start().await?;
     let file = data.join("load-test.md");
     std::fs::write(&file, PROCESS_TEXT)?;
-    server.publish(&file, PROCESS)?;
+    server.publish(&file, &[PROCESS])?;
     let http = http(64)?;
     let clients = (0..64)
-        .map(|n| Ok(Client::new(http.clone(), server.mcp(), server.agent_token(&format!("load-{n}"))?)))
+        .map(|n| Ok(Client::new(http.clone(), vec![server.mcp()], 0, server.agent_token(&format!("load-{n}"))?)))
         .collect::<Result<Vec<_>, Error>>()?;
     measure_writes(options, &clients, sync_rate, &mut figures).await?;
     measure_history(options, &clients, &mut figures).await?;
