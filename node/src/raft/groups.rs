@@ -284,6 +284,11 @@ impl RaftGroups {
     async fn present(&self, group: GroupId) -> Result<(Rows, Timestamp), Unavailable> {
         let replica = self.group(group)?;
         let rows = async {
+            #[cfg(feature = "stale-read")]
+            if let Ok((rows, Some(_))) = replica.view(self.engine.as_ref()) {
+                let at = replica.clock(&rows)?;
+                return Ok((rows, at));
+            }
             let here = || replica.barrier(&self.clock);
             let confirm = || self.until_done(replica, here, |peer| self.barrier_there(replica, peer));
             let barrier = replica.rounds.join(confirm).await?;
