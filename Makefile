@@ -1,7 +1,7 @@
 # Targets are short names for scripts; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test lint bench faults faults-proof sim fuzz scenario-gaps
+.PHONY: help setup dev test lint bench faults faults-long faults-proof failover sim fuzz scenario-gaps
 
 # Bounds the long targets, in seconds.
 LIMIT_S ?= 60
@@ -28,13 +28,21 @@ bench: setup ## Figures of a release build, beside this disk's own; the last lin
 	@. scripts/env && cargo build --locked --release -p quorate -p quorate-load && \
 	  "$$CARGO_TARGET_DIR/release/quorate-bench" --binary "$$CARGO_TARGET_DIR/release/quorate" --seconds $(LIMIT_S)
 
-faults: setup ## Kill a loaded server ten times in LIMIT_S and check every promise; the last line is JSON
-	@. scripts/env && cargo build --locked --release -p quorate -p quorate-load && \
-	  "$$CARGO_TARGET_DIR/release/quorate-faults" --binary "$$CARGO_TARGET_DIR/release/quorate" --seconds $(LIMIT_S)
+# A release build, and the fault harness on it.
+FAULTS = . scripts/env && cargo build --locked --release -p quorate -p quorate-load && \
+  "$$CARGO_TARGET_DIR/release/quorate-faults" --binary "$$CARGO_TARGET_DIR/release/quorate"
 
-faults-proof: setup ## make faults on a server that answers before its flush: fails unless the harness finds violations
-	@. scripts/env && cargo build --locked -p quorate-load && cargo build --locked -p quorate --features late-flush && \
-	  scripts/faults-proof "$$CARGO_TARGET_DIR/debug/quorate-faults" "$$CARGO_TARGET_DIR/debug/quorate"
+faults: setup ## Harm a loaded server, then a cluster, LIMIT_S each, and check every promise; the last line is JSON
+	@$(FAULTS) --nodes 1,3 --seconds $(LIMIT_S) --agents 32
+
+faults-long: setup ## The same with a cluster for half an hour, and then as long as it takes to check
+	@$(FAULTS) --nodes 3 --seconds 1800 --agents 12 --pause-ms 100
+
+faults-proof: setup ## The harness on servers with a seeded bug each: fails unless it finds all of them
+	@scripts/faults-proof
+
+failover: setup ## Kill the busiest leader ten times under 64 clients, beside an etcd; the last line is JSON
+	@$(FAULTS) --failover 10
 
 sim: setup ## Simulate three nodes with crashes, seed by seed, for LIMIT_S or SEEDS; the last line is JSON
 	@LIMIT_S=$(LIMIT_S) SEEDS=$(SEEDS) simtests/run
