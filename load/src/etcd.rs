@@ -65,6 +65,11 @@ impl Etcd {
         Ok(etcd)
     }
 
+    /// The client addresses.
+    pub fn urls(&self) -> &[String] {
+        &self.client.urls
+    }
+
     /// A client of all nodes.
     pub fn writer(&self) -> Puts {
         self.client.clone()

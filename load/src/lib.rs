@@ -19,6 +19,7 @@ pub mod history;
 pub mod network;
 pub mod person;
 pub mod process;
+pub mod put;
 pub mod reader;
 pub mod server;
 pub mod stats;

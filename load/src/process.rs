@@ -88,6 +88,15 @@ impl Process {
         self.child.as_ref()?.id()
     }
 
+    /// The processor time that it took so far, in milliseconds, as the kernel tells.
+    pub fn cpu_ms(&self) -> Option<u64> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id()?)).ok()?;
+        // After the name, which may hold anything, stands the third field; the 14th and 15th are ticks.
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+        let mut ticks = || fields.next()?.parse::<u64>().ok();
+        Some((ticks()? + ticks()?) * 1000 / rustix::param::clock_ticks_per_second())
+    }
+
     /// Where what it says goes.
     pub fn log(&self) -> &Path {
         &self.log

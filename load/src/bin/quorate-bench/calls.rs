@@ -9,14 +9,44 @@ use quorate_load::actor::request_id;
 use quorate_load::agent::PROCESS;
 use quorate_load::client::{Answer, Client};
 use quorate_load::stats::percentile_ms;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tokio::task::JoinHandle;
+
+/// How fast calls were answered.
+pub(crate) struct Rate {
+    /// How many.
+    pub(crate) calls: usize,
+    pub(crate) per_s: f64,
+    pub(crate) p50: f64,
+    pub(crate) p99: f64,
+}
+
+impl Rate {
+    /// Prints and keeps what so many clients of `whom` did.
+    pub(crate) fn tell(&self, whom: &str, many: usize, what: &str, figures: &mut Map<String, Value>) {
+        let Self { calls: _, per_s, p50, p99 } = self;
+        println!("{whom}, {many:>2} clients: {per_s:.0} acknowledged {what}s/s, p50 {p50:.2} ms, p99 {p99:.2} ms");
+        let key = format!("{whom}_{what}");
+        figures.insert(format!("{key}s_per_s_{many}"), json!(per_s.round()));
+        figures.insert(format!("{key}_p50_ms_{many}"), json!(p50));
+        figures.insert(format!("{key}_p99_ms_{many}"), json!(p99));
+    }
+}
 
 /// Each client starts a run, claims its first step and submits it, over and over.
-pub(crate) async fn writes(clients: &[Client], long: Duration) -> Result<(f64, f64, f64), Error> {
+pub(crate) async fn writes(clients: &[Client], long: Duration) -> Result<Rate, Error> {
     let stop = Arc::new(AtomicBool::new(false));
+    let tasks = clients.iter().map(|client| tokio::spawn(one_client(client.clone(), Arc::clone(&stop)))).collect();
+    rate(tasks, &stop, long).await
+}
+
+/// Lets clients work for so long. Each tells how long its calls took.
+pub(crate) async fn rate(
+    tasks: Vec<JoinHandle<Result<Vec<Duration>, Error>>>,
+    stop: &AtomicBool,
+    long: Duration,
+) -> Result<Rate, Error> {
     let began = Instant::now();
-    let tasks: Vec<_> =
-        clients.iter().map(|client| tokio::spawn(one_client(client.clone(), Arc::clone(&stop)))).collect();
     tokio::time::sleep(long).await;
     stop.store(true, Ordering::Relaxed);
     let mut samples = Vec::new();
@@ -24,8 +54,13 @@ pub(crate) async fn writes(clients: &[Client], long: Duration) -> Result<(f64, f
         samples.extend(task.await??);
     }
     #[expect(clippy::cast_precision_loss, reason = "a rate")]
-    let rate = samples.len() as f64 / began.elapsed().as_secs_f64();
-    Ok((rate, percentile_ms(&mut samples, 0.5), percentile_ms(&mut samples, 0.99)))
+    let per_s = samples.len() as f64 / began.elapsed().as_secs_f64();
+    Ok(Rate {
+        calls: samples.len(),
+        per_s,
+        p50: percentile_ms(&mut samples, 0.5),
+        p99: percentile_ms(&mut samples, 0.99),
+    })
 }
 
 async fn one_client(client: Client, stop: Arc<AtomicBool>) -> Result<Vec<Duration>, Error> {

@@ -3,6 +3,7 @@
 
 mod calls;
 mod disk;
+mod nodes;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -33,7 +34,16 @@ struct Options {
     /// How many renewals one run's history holds when it is read
     #[arg(long, value_delimiter = ',', default_value = "100,10000")]
     history: Vec<usize>,
+    /// How many nodes the cluster has that is measured beside an etcd; 0 for none
+    #[arg(long, default_value_t = 3)]
+    nodes: usize,
+    /// Measure the cluster only
+    #[arg(long)]
+    cluster_only: bool,
 }
+
+/// How many clients write at once.
+const CLIENTS: [usize; 2] = [1, 64];
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
@@ -53,21 +63,31 @@ async fn run(options: &Options, data: &Path) -> Result<Figures, Error> {
     let sync_rate = disk::durable_writes_per_second(data)?;
     println!("this disk: {sync_rate:.0} writes of 4 KiB with fdatasync a second, one after the other");
     figures.insert("fdatasync_per_s".to_owned(), json!(sync_rate.round()));
+    if !options.cluster_only {
+        alone(options, data, sync_rate, &mut figures).await?;
+    }
+    if options.nodes > 0 {
+        nodes::measure(options, data, &mut figures).await?;
+    }
+    Ok(figures)
+}
+
+/// A server alone.
+async fn alone(options: &Options, data: &Path, sync_rate: f64, figures: &mut Figures) -> Result<(), Error> {
     let mut server = Server::new(&options.binary, data, &[])?;
     server.start().await?;
     let file = data.join("load-test.md");
     std::fs::write(&file, PROCESS_TEXT)?;
     server.publish(&file, &[PROCESS])?;
-    let http = http(64)?;
-    let clients = (0..64)
+    let http = http(CLIENTS[1])?;
+    let clients = (0..CLIENTS[1])
         .map(|n| Ok(Client::new(http.clone(), vec![server.mcp()], 0, server.agent_token(&format!("load-{n}"))?)))
         .collect::<Result<Vec<_>, Error>>()?;
-    measure_writes(options, &clients, sync_rate, &mut figures).await?;
-    measure_history(options, &clients, &mut figures).await?;
-    measure_ended(options, &clients, &server, &mut figures).await?;
-    measure_open(options, &clients, &server, &mut figures).await?;
-    server.kill().await?;
-    Ok(figures)
+    measure_writes(options, &clients, sync_rate, figures).await?;
+    measure_history(options, &clients, figures).await?;
+    measure_ended(options, &clients, &server, figures).await?;
+    measure_open(options, &clients, &server, figures).await?;
+    server.kill().await
 }
 
 async fn measure_writes(
@@ -76,16 +96,11 @@ async fn measure_writes(
     sync_rate: f64,
     figures: &mut Figures,
 ) -> Result<(), Error> {
-    for many in [1, 64] {
-        let (rate, p50, p99) = writes(&clients[..many], Duration::from_secs(options.seconds)).await?;
-        println!(
-            "{many:>2} clients: {rate:.0} acknowledged writes/s, p50 {p50:.2} ms, p99 {p99:.2} ms, {:.2} x fdatasync",
-            rate / sync_rate
-        );
-        figures.insert(format!("writes_per_s_{many}"), json!(rate.round()));
-        figures.insert(format!("write_p50_ms_{many}"), json!(p50));
-        figures.insert(format!("write_p99_ms_{many}"), json!(p99));
-        figures.insert(format!("writes_per_fdatasync_{many}"), json!(rate / sync_rate));
+    for many in CLIENTS {
+        let rate = writes(&clients[..many], Duration::from_secs(options.seconds)).await?;
+        rate.tell("node", many, "write", figures);
+        println!("{many:>2} clients: {:.2} x fdatasync", rate.per_s / sync_rate);
+        figures.insert(format!("node_writes_per_fdatasync_{many}"), json!(rate.per_s / sync_rate));
     }
     Ok(())
 }
