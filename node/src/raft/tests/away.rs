@@ -121,6 +121,14 @@ async fn a_snapshot_that_is_cut_goes_on() {
     for index in 100..250 {
         write(&nodes[leader], index).await.unwrap();
     }
+    // Until then it could be sent the log itself.
+    for _ in 0..500 {
+        if nodes[leader].stats()[1].purged > 110 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(nodes[leader].stats()[1].purged > 110, "{:?}", nodes[leader].stats()[1]);
     // Popped from the end: the tenth chunk is lost, and of the twentieth the response.
     let mut script: Cuts = vec![None; 40];
     (script[20], script[30]) = (Some(false), Some(true));
