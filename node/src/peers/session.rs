@@ -151,10 +151,50 @@ impl Session {
 
     /// How many requests wait for a response, and how many bytes wait to be sent.
     pub(super) fn load(&self) -> (usize, usize) {
-        (self.open().requests.len(), self.outgoing.bytes())
+        // One lock after the other: `take` asks for this one while it holds that of what waits.
+        let open = self.open().requests.len();
+        (open, self.outgoing.bytes())
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(all(test, not(madsim)))]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn figures_and_sending_do_not_wait_for_each_other() {
+        let session = Session::new(2);
+        let (done, ends) = channel();
+        let (sends, told) = ((Arc::clone(&session), done.clone()), (session, done));
+        std::thread::spawn(move || {
+            let (session, done) = sends;
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(async {
+                for _ in 0..20_000 {
+                    let asked: Vec<_> = (0..8).map(|_| session.call(GroupId::Catalog, vec![1])).collect();
+                    assert_eq!(session.take().await.unwrap().len(), asked.len());
+                }
+            });
+            done.send(()).unwrap();
+        });
+        std::thread::spawn(move || {
+            let (session, done) = told;
+            for _ in 0..200_000 {
+                session.load();
+            }
+            done.send(()).unwrap();
+        });
+        for _ in 0..2 {
+            ends.recv_timeout(Duration::from_secs(30)).expect("neither holds up the other");
+        }
     }
 }
