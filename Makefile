@@ -1,7 +1,7 @@
 # Targets are short names for scripts; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test lint bench faults faults-long faults-proof failover sim fuzz scenario-gaps
+.PHONY: help setup dev test lint bench bench-restart faults faults-long faults-proof failover sim fuzz scenario-gaps
 
 # Bounds the long targets, in seconds.
 LIMIT_S ?= 60
@@ -27,6 +27,10 @@ scenario-gaps: ## Print every scenario id that no test carries; fails if there i
 bench: setup ## Figures of a release build, beside this disk's own; the last line is JSON (LIMIT_S a measurement)
 	@. scripts/env && cargo build --locked --release -p quorate -p quorate-load && \
 	  "$$CARGO_TARGET_DIR/release/quorate-bench" --binary "$$CARGO_TARGET_DIR/release/quorate" --seconds $(LIMIT_S)
+
+bench-restart: setup ## How long a node with many runs takes until it serves again (ARGS="--open 100000 --ended 1000000")
+	@. scripts/env && cargo build --locked --release -p quorate -p quorate-load && \
+	  "$$CARGO_TARGET_DIR/release/quorate-bench" --binary "$$CARGO_TARGET_DIR/release/quorate" restart $(ARGS)
 
 # A release build, and the fault harness on it.
 FAULTS = . scripts/env && cargo build --locked --release -p quorate -p quorate-load && \

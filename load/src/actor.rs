@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 
 use crate::client::Client;
+use crate::ending::Ending;
 use crate::history::{Basis, History, Write};
-
-/// How long a write whose outcome is unknown is repeated.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
@@ -28,6 +26,8 @@ pub struct Actor {
     pub client: Client,
     /// Where its promises go.
     pub history: Arc<History>,
+    /// When it stops working.
+    pub ending: Arc<Ending>,
 }
 
 impl Actor {
@@ -51,7 +51,7 @@ impl Actor {
         step: Option<(String, String)>,
     ) -> Option<Value> {
         let began = Instant::now();
-        let (answer, node) = self.client.settle(tool, &arguments, PATIENCE).await;
+        let (answer, node) = self.client.settle(tool, &arguments, || self.ending.gives_up(began)).await;
         let span = (began, Instant::now());
         let write = Write { actor: self.number, tool, arguments, step, answer, node, span, basis };
         let promised = write.promised().cloned();

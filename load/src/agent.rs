@@ -1,8 +1,6 @@
 //! An agent that works as real ones do: finds work, claims it, sometimes renews, and submits. Now and then it errs: it
 //! sends two calls with one request id, or a token that it renewed.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rand::RngExt;
@@ -35,9 +33,9 @@ Made by the load generator.
 /// How long an agent that is told of no work waits.
 const IDLE: Duration = Duration::from_millis(50);
 
-/// Works until told to stop; rests for `pause` after each step.
-pub async fn work(agent: Actor, pause: Duration, stop: Arc<AtomicBool>) {
-    while !stop.load(Ordering::Relaxed) {
+/// Works until the end; rests for `pause` after each step.
+pub async fn work(agent: Actor, pause: Duration) {
+    while !agent.ending.has_begun() {
         let tag = request_id();
         agent.write("start_run", json!({"process": PROCESS, "inputs": {"tag": tag}, "requestId": tag}), None).await;
         let found = agent.client.call("get_work", &json!({"process": PROCESS, "limit": 20})).await;
@@ -47,6 +45,9 @@ pub async fn work(agent: Actor, pause: Duration, stop: Arc<AtomicBool>) {
         };
         let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         for _ in 0..items.len().min(2) {
+            if agent.ending.has_begun() {
+                return;
+            }
             let (one, other) = (one_of(items), one_of(items));
             if rand::rng().random_bool(0.1) && one != other {
                 twins(&agent, [one, other]).await;

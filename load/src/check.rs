@@ -1,9 +1,10 @@
 //! Holds the server to what it promised. Every violation is one line that names the rule.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::agent::PROCESS;
 use crate::client::{Answer, Client};
@@ -11,6 +12,10 @@ use crate::history::{Basis, Write};
 
 /// How long a replay may take.
 const REPLAY_LIMIT: Duration = Duration::from_secs(20);
+/// Calls at once.
+const CALLS: usize = 32;
+/// So many violations that calls show are enough: a server that does not answer would make the rest of them last for ever.
+const ENOUGH: usize = 20;
 
 /// Checks a settled history against the server, at each of the nodes. `clients` by number of who wrote. Returns the violations.
 pub async fn check(writes: &[Write], clients: &[Client], nodes: usize) -> Vec<String> {
@@ -92,25 +97,39 @@ fn current_snapshots(writes: &[Write]) -> Vec<String> {
 
 /// A replay of every acknowledged write gives the original result (IDEM-ORIGINAL), at another node than the first time.
 async fn replays(writes: &[Write], clients: &[Client]) -> Vec<String> {
-    let mut found = Vec::new();
-    for batch in writes.chunks(32) {
-        let calls = batch.iter().filter_map(|w| w.promised().map(|p| (w, p)));
-        let tasks: Vec<_> = calls
-            .map(|(write, promised)| {
-                let client = clients[write.actor].at(write.node + 1);
-                let (write, promised) = (write.clone(), promised.clone());
-                tokio::spawn(async move {
-                    let (again, _) = client.settle(write.tool, &write.arguments, REPLAY_LIMIT).await;
-                    (again != Answer::Done(promised))
-                        .then(|| format!("replay differs: {} {}: {again:?}", write.tool, write.request()))
-                })
-            })
-            .collect();
-        for task in tasks {
-            found.extend(task.await.unwrap_or_else(|e| Some(format!("the checker failed: {e}"))));
+    let calls = writes.iter().filter_map(|write| {
+        let (write, promised) = (write.clone(), write.promised()?.clone());
+        let client = clients[write.actor].at(write.node + 1);
+        Some(async move {
+            let began = Instant::now();
+            let give_up = || began.elapsed() > REPLAY_LIMIT;
+            let (again, _) = client.settle(write.tool, &write.arguments, give_up).await;
+            let differs = || format!("replay differs: {} {}: {again:?}", write.tool, write.request());
+            Vec::from_iter((again != Answer::Done(promised)).then(differs))
+        })
+    });
+    some_at_once(calls, |found| found).await
+}
+
+/// Makes the calls, some at once, until enough violations are found in what they gave.
+async fn some_at_once<F>(calls: impl Iterator<Item = F>, judge: impl Fn(F::Output) -> Vec<String>) -> Vec<String>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    let (mut found, mut calls, mut under_way) = (Vec::new(), calls.fuse(), JoinSet::new());
+    loop {
+        while found.len() < ENOUGH
+            && under_way.len() < CALLS
+            && let Some(call) = calls.next()
+        {
+            under_way.spawn(call);
+        }
+        match under_way.join_next().await {
+            Some(Ok(given)) => found.extend(judge(given)),
+            Some(Err(e)) => found.push(format!("the checker failed: {e}")),
+            None => return found,
         }
     }
-    found
 }
 
 /// Acknowledged writes are there, each request id took effect at most once, and nothing is half there.
@@ -143,18 +162,15 @@ async fn effects(writes: &[Write], client: &Client) -> Vec<String> {
             found.push(format!("an acknowledged run is lost: {} {}", write.request(), view["run"]["id"]));
         }
     }
-    for batch in runs.chunks(32) {
-        let views = batch.iter().map(|run| {
-            let (client, id) = (client.clone(), run["id"].clone());
-            tokio::spawn(async move { client.call("get_run", &json!({"runId": id})).await })
-        });
-        for (run, view) in batch.iter().zip(views.collect::<Vec<_>>()) {
-            match view.await {
-                Ok(Answer::Done(view)) => found.extend(whole(&view, &sent, &submitted)),
-                other => found.push(format!("get_run {}: {other:?}", run["id"])),
-            }
-        }
-    }
+    let views = runs.iter().map(|run| {
+        let (client, id) = (client.clone(), run["id"].clone());
+        async move { (client.call("get_run", &json!({"runId": id})).await, id) }
+    });
+    let judge = |(answer, id): (Answer, Value)| match answer {
+        Answer::Done(view) => whole(&view, &sent, &submitted),
+        other @ (Answer::Refused(..) | Answer::Unknown(_)) => vec![format!("get_run {id}: {other:?}")],
+    };
+    found.extend(some_at_once(views, judge).await);
     found
 }
 
@@ -214,7 +230,7 @@ async fn all_runs(client: &Client) -> Result<Vec<Value>, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 
@@ -248,5 +264,16 @@ mod tests {
         let good = [claim("1", "first"), claim("2", "second")];
         assert!(one_holder(&good).is_empty() && one_effect(&good).is_empty());
         assert_eq!(unexpected(&[write("submit", "3", "first", (1, 2), Basis::OldToken)]).len(), 1);
+    }
+
+    #[tokio::test]
+    async fn calls_go_on_until_enough_is_found() {
+        let made = AtomicUsize::new(0);
+        let calls = || (0..1000).map(|_| async {}).inspect(|_| _ = made.fetch_add(1, Ordering::Relaxed));
+        assert!(some_at_once(calls(), |()| Vec::new()).await.is_empty());
+        assert_eq!(made.swap(0, Ordering::Relaxed), 1000);
+        let found = some_at_once(calls(), |()| vec!["broken".to_owned()]).await;
+        assert_eq!(found.len(), made.into_inner());
+        assert!((ENOUGH..ENOUGH + CALLS).contains(&found.len()), "{}", found.len());
     }
 }

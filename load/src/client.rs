@@ -95,9 +95,8 @@ impl Client {
     }
 
     /// Calls a write until its outcome is known: an unknown outcome or `retry` repeats the same `requestId`,
-    /// the former at the next node. Tells the node that answered last.
-    pub async fn settle(&self, tool: &str, arguments: &Value, patience: Duration) -> (Answer, usize) {
-        let until = tokio::time::Instant::now() + patience;
+    /// the former at the next node, until it is to be given up. Tells the node that answered last.
+    pub async fn settle(&self, tool: &str, arguments: &Value, give_up: impl Fn() -> bool) -> (Answer, usize) {
         let mut node = self.home;
         loop {
             let answer = self.call_at(node, tool, arguments).await;
@@ -106,7 +105,7 @@ impl Client {
                 Answer::Refused(code, _) => code == "retry",
                 Answer::Unknown(_) => true,
             };
-            if !again || tokio::time::Instant::now() > until {
+            if !again || give_up() {
                 return (answer, node % self.urls.len().max(1));
             }
             node += usize::from(matches!(answer, Answer::Unknown(_)));

@@ -10,6 +10,7 @@ pub mod client;
 pub mod clocks;
 pub mod cluster;
 pub mod disks;
+pub mod ending;
 pub mod etcd;
 pub mod failover;
 pub mod faults;

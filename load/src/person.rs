@@ -1,7 +1,5 @@
 //! A person who approves, now and then long after reading: then the decision may stand on data that changed meanwhile.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rand::RngExt;
@@ -46,15 +44,18 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long a person waits at most until the data changed.
 const WAIT: Duration = Duration::from_millis(500);
 
-/// Approves until told to stop.
-pub async fn approve(person: Actor, pause: Duration, stop: Arc<AtomicBool>) {
-    while !stop.load(Ordering::Relaxed) {
+/// Approves until the end.
+pub async fn approve(person: Actor, pause: Duration) {
+    while !person.ending.has_begun() {
         tokio::time::sleep(PAUSE + pause).await;
         let found = person.client.call("get_work", &json!({"process": PROCESS, "limit": 20})).await;
         let read = Instant::now();
         let Answer::Done(page) = found else { continue };
         let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         for _ in 0..items.len().min(5) {
+            if person.ending.has_begun() {
+                return;
+            }
             let item = &items[rand::rng().random_range(0..items.len())];
             if rand::rng().random_bool(0.3) {
                 until_changed(&person, item, read).await;

@@ -97,6 +97,12 @@ impl Process {
         Some((ticks()? + ticks()?) * 1000 / rustix::param::clock_ticks_per_second())
     }
 
+    /// Its memory in KiB, as the kernel tells.
+    pub fn memory_kib(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()?)).ok()?;
+        status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?.trim().split(' ').next()?.parse().ok()
+    }
+
     /// Where what it says goes.
     pub fn log(&self) -> &Path {
         &self.log

@@ -1,13 +1,13 @@
 //! A reader at one node: what it is shown must hold all that was known, anywhere, before it asked.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::agent::PROCESS;
 use crate::client::{Answer, Client};
+use crate::ending::Ending;
 use crate::history::History;
 
 /// Between two reads: agents need the server, too.
@@ -37,11 +37,11 @@ pub struct Readings {
 }
 
 impl Reader {
-    /// Reads until told to stop.
-    pub async fn read(self, stop: Arc<AtomicBool>) -> Readings {
+    /// Reads until the end.
+    pub async fn read(self, ending: Arc<Ending>) -> Readings {
         let mut readings = Readings::default();
         let mut turn = 0_usize;
-        while !stop.load(Ordering::Relaxed) {
+        while !ending.has_begun() {
             turn += 1;
             let answered = if turn.is_multiple_of(8) { self.work().await } else { self.run().await };
             if let Some(violations) = answered {

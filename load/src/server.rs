@@ -60,10 +60,9 @@ impl Server {
         Ok(serde_json::from_slice(&std::fs::read(self.tools.data.join("dev.json"))?)?)
     }
 
-    /// Peak and current memory in KiB, as the kernel tells.
-    pub fn memory_kib(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()?)).ok()?;
-        status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?.trim().split(' ').next()?.parse().ok()
+    /// Its process.
+    pub fn process(&self) -> &Process {
+        &self.process
     }
 
     /// The MCP address.

@@ -4,12 +4,13 @@
 mod calls;
 mod disk;
 mod nodes;
+mod restart;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use calls::{ended_runs, open_runs, reads, renewals, writes};
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use quorate_load::Error;
 use quorate_load::agent::{PROCESS, PROCESS_TEXT};
 use quorate_load::client::{Client, http};
@@ -40,6 +41,23 @@ struct Options {
     /// Measure the cluster only
     #[arg(long)]
     cluster_only: bool,
+    /// Measure something else instead
+    #[command(subcommand)]
+    instead: Option<Instead>,
+}
+
+/// What is not measured by default.
+#[derive(Subcommand)]
+enum Instead {
+    /// Fill a node with runs, and measure how long it takes to serve again after SIGKILL and SIGTERM
+    Restart {
+        /// How many runs are open
+        #[arg(long, default_value_t = 100_000)]
+        open: usize,
+        /// How many runs have ended
+        #[arg(long, default_value_t = 1_000_000)]
+        ended: usize,
+    },
 }
 
 /// How many clients write at once.
@@ -60,6 +78,10 @@ type Figures = Map<String, Value>;
 
 async fn run(options: &Options, data: &Path) -> Result<Figures, Error> {
     let mut figures = Figures::new();
+    if let Some(Instead::Restart { open, ended }) = options.instead {
+        restart::measure(&options.binary, data, open, ended, &mut figures).await?;
+        return Ok(figures);
+    }
     let sync_rate = disk::durable_writes_per_second(data)?;
     println!("this disk: {sync_rate:.0} writes of 4 KiB with fdatasync a second, one after the other");
     figures.insert("fdatasync_per_s".to_owned(), json!(sync_rate.round()));
@@ -130,7 +152,7 @@ async fn measure_ended(
     for many in &options.ended {
         ended_runs(clients, many.saturating_sub(before)).await?;
         before = *many;
-        let memory = server.memory_kib().unwrap_or(0) / 1024;
+        let memory = server.process().memory_kib().unwrap_or(0) / 1024;
         println!("{many} more ended runs: memory {memory} MiB");
         figures.insert(format!("memory_mib_ended_{many}"), json!(memory));
         #[expect(clippy::cast_precision_loss, reason = "a ratio")]
@@ -151,7 +173,7 @@ async fn measure_open(
         let some_run = open_runs(clients, *many).await?;
         let (w50, w99) = reads(&clients[0], "get_work", &json!({"process": PROCESS})).await?;
         let (r50, r99) = reads(&clients[0], "get_run", &json!({"runId": some_run})).await?;
-        let memory = server.memory_kib().unwrap_or(0) / 1024;
+        let memory = server.process().memory_kib().unwrap_or(0) / 1024;
         println!(
             "{many} open runs: get_work p50 {w50:.2} p99 {w99:.2} ms, get_run p50 {r50:.2} p99 {r99:.2} ms, memory {memory} MiB"
         );

@@ -12,7 +12,7 @@ use quorate_load::tools::Tools;
 use rand::RngExt;
 
 use super::figures::Figures;
-use super::load::Load;
+use super::load::{Load, PATIENCE};
 use super::{Options, process_file};
 
 pub(super) async fn run(options: &Options, data: &Path) -> Result<Figures, Error> {
@@ -36,7 +36,7 @@ pub(super) async fn run(options: &Options, data: &Path) -> Result<Figures, Error
     if options.kills == 0 {
         tokio::time::sleep(Duration::from_secs(options.seconds)).await;
     }
-    let clients = load.end(&mut figures).await?;
+    let clients = load.end(PATIENCE, &mut figures).await?;
     println!("checking {} writes", figures.calls);
     figures.violations.extend(check(&clients.history.writes(), &clients.clients, 1).await);
     server.kill().await?;

@@ -1,13 +1,13 @@
 //! Agents, people and readers at work.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use quorate_load::Error;
 use quorate_load::actor::Actor;
 use quorate_load::agent::work;
 use quorate_load::client::{Client, http};
+use quorate_load::ending::Ending;
 use quorate_load::history::History;
 use quorate_load::person::{GROUP, approve};
 use quorate_load::reader::{Reader, Readings};
@@ -19,12 +19,15 @@ use super::figures::Figures;
 
 /// For so many agents there is one person.
 const AGENTS_OF_A_PERSON: usize = 4;
+/// How long what is under way is repeated at the end, when all is well: twice as long as a server takes to say that it does not
+/// know the outcome.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The load while it runs.
 pub(crate) struct Load {
     pub(crate) history: Arc<History>,
     clients: Vec<Client>,
-    stop: Arc<AtomicBool>,
+    ending: Arc<Ending>,
     working: Vec<JoinHandle<()>>,
     reading: Vec<JoinHandle<Readings>>,
 }
@@ -50,29 +53,25 @@ impl Load {
             clients.push(client(number, tools.person_token(&format!("person-{number}@example.com"), GROUP)?));
         }
         let reader = client(0, tools.agent_token("reader")?);
-        let (history, stop) = (Arc::new(History::default()), Arc::new(AtomicBool::new(false)));
+        let (history, ending) = (Arc::<History>::default(), Arc::<Ending>::default());
         let pause = Duration::from_millis(options.pause_ms);
         let actor = |(number, client): (usize, &Client)| {
-            let actor = Actor { number, client: client.clone(), history: Arc::clone(&history) };
-            let stop = Arc::clone(&stop);
-            if number < options.agents {
-                tokio::spawn(work(actor, pause, stop))
-            } else {
-                tokio::spawn(approve(actor, pause, stop))
-            }
+            let (history, ending) = (Arc::clone(&history), Arc::clone(&ending));
+            let actor = Actor { number, client: client.clone(), history, ending };
+            if number < options.agents { tokio::spawn(work(actor, pause)) } else { tokio::spawn(approve(actor, pause)) }
         };
         let working = clients.iter().enumerate().map(actor).collect();
         let reading = (0..urls.len()).map(|node| {
             let reader = Reader { node, client: reader.only(node), history: Arc::clone(&history) };
-            tokio::spawn(reader.read(Arc::clone(&stop)))
+            tokio::spawn(reader.read(Arc::clone(&ending)))
         });
         let reading = reading.collect();
-        Ok(Self { history, clients, stop, working, reading })
+        Ok(Self { history, clients, ending, working, reading })
     }
 
-    /// Ends it; notes what was done and read.
-    pub(crate) async fn end(self, figures: &mut Figures) -> Result<Ended, Error> {
-        self.stop.store(true, Ordering::Relaxed);
+    /// Ends it, with so much patience for what is under way; notes what was done and read.
+    pub(crate) async fn end(self, patience: Duration, figures: &mut Figures) -> Result<Ended, Error> {
+        self.ending.begin(patience);
         for actor in self.working {
             actor.await?;
         }

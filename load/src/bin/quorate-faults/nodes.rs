@@ -14,7 +14,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 
 use super::figures::Figures;
-use super::load::Load;
+use super::load::{Load, PATIENCE};
 use super::{Options, process_file};
 
 pub(super) async fn run(options: &Options, nodes: usize, data: &Path) -> Result<Figures, Error> {
@@ -33,7 +33,9 @@ pub(super) async fn run(options: &Options, nodes: usize, data: &Path) -> Result<
     cluster.publish(&process_file(data, PROCESS_TEXT)?, &[&[PROCESS], &ROLE[..]].concat())?;
     let load = Load::start(options, &cluster.tools, &cluster.mcp())?;
     let well = harm(options, &faults, &mut cluster, &load, &mut figures).await;
-    let ended = load.end(&mut figures).await?;
+    // Waiting for a cluster that does not become well would only put off the verdict.
+    let patience = if well.is_ok() { PATIENCE } else { Duration::ZERO };
+    let ended = load.end(patience, &mut figures).await?;
     if let Err(why) = well {
         figures.violations.push(why.to_string());
     }
