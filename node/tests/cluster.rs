@@ -9,8 +9,14 @@ mod binary;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod cluster;
 
+#[path = "support/load.rs"]
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod load;
+
 #[path = "cluster/disk.rs"]
 mod disk;
+#[path = "cluster/drain.rs"]
+mod drain;
 #[path = "cluster/recover.rs"]
 mod recover;
 

@@ -95,6 +95,20 @@ pub enum NodeCommand {
         /// Where they are wanted from now on: one replica differs.
         to: BTreeSet<u64>,
     },
+    /// Wants a node to lead nothing until it is resumed. Refused when nobody would be left to lead some group.
+    Drain {
+        /// Its number.
+        node: u64,
+        /// Identity id of who wants it.
+        by: String,
+        /// Who votes in the catalog group, as whoever proposes this has worked out.
+        catalog: BTreeSet<u64>,
+    },
+    /// Lets a node lead again.
+    Resume {
+        /// Its number.
+        node: u64,
+    },
 }
 
 /// A node of the cluster.

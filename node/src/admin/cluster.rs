@@ -8,11 +8,13 @@ use axum::extract::State;
 use futures_util::future::BoxFuture;
 use quorate_proto::Code;
 use quorate_proto::catalog::{CatalogCommand, NodeCommand};
+use quorate_statemachine::catalog::read;
 
 use super::Office;
 use super::error::Fault;
 use super::extract::{At, Body, Operator};
-use super::model::{ClusterPlan, ClusterStatus, ErrorBody, JoinToken, JoinTokenRequest, Removed};
+use super::model::{ClusterPlan, ClusterStatus, Drained, ErrorBody, JoinToken, JoinTokenRequest, Removed};
+use crate::cluster::placement::catalog_voters;
 use crate::groups::Unavailable;
 
 /// Asks the nodes how they are.
@@ -84,4 +86,53 @@ pub(super) async fn remove(
     office.reach.change(CatalogCommand::Node(NodeCommand::Remove { node })).await?;
     tracing::warn!(node, by = caller.id, org = caller.org, "a node is removed from the cluster");
     Ok(Json(Removed { node }))
+}
+
+/// Drains a node: it hands over what it leads, and leads nothing until it is resumed, also when it is restarted meanwhile. It keeps
+/// its replicas and votes, and takes calls. Call it before work on a node; `GET /admin/v1/cluster` shows when it leads nothing.
+/// Of a node that is drained already nothing changes.
+#[utoipa::path(
+    put, path = "/admin/v1/cluster/nodes/{node}/drain", tag = "cluster",
+    params(("node" = u64, Path, description = "Its number")),
+    responses(
+        (status = 200, body = Drained),
+        (status = 404, body = ErrorBody),
+        (status = 409, body = ErrorBody, description = "Nobody would be left to lead some group, or it was removed"),
+        (status = 403, body = ErrorBody),
+    )
+)]
+pub(super) async fn drain(
+    State(office): State<Arc<Office>>,
+    Operator(caller): Operator,
+    At(node): At<u64>,
+) -> Result<Json<Drained>, Fault> {
+    let catalog = office.reach.catalog(|state| {
+        let nodes = read::nodes(state)?.into_iter().filter(|(_, row)| !row.removed);
+        Ok(catalog_voters(&nodes.map(|(node, row)| (node, row.node.zone)).collect()))
+    });
+    let command = NodeCommand::Drain { node, by: caller.id.clone(), catalog: catalog.await? };
+    office.reach.change(CatalogCommand::Node(command)).await?;
+    tracing::warn!(node, by = caller.id, org = caller.org, "a node is drained");
+    Ok(Json(Drained { node, drained: true }))
+}
+
+/// Lets a drained node lead again.
+#[utoipa::path(
+    delete, path = "/admin/v1/cluster/nodes/{node}/drain", tag = "cluster",
+    params(("node" = u64, Path, description = "Its number")),
+    responses(
+        (status = 200, body = Drained),
+        (status = 404, body = ErrorBody),
+        (status = 409, body = ErrorBody, description = "It was removed"),
+        (status = 403, body = ErrorBody),
+    )
+)]
+pub(super) async fn resume(
+    State(office): State<Arc<Office>>,
+    Operator(caller): Operator,
+    At(node): At<u64>,
+) -> Result<Json<Drained>, Fault> {
+    office.reach.change(CatalogCommand::Node(NodeCommand::Resume { node })).await?;
+    tracing::warn!(node, by = caller.id, org = caller.org, "a node may lead again");
+    Ok(Json(Drained { node, drained: false }))
 }

@@ -100,6 +100,7 @@ fn described() -> OpenApiRouter<Arc<Office>> {
         .routes(routes!(cluster::plan))
         .routes(routes!(cluster::join_token))
         .routes(routes!(cluster::remove))
+        .routes(routes!(cluster::drain, cluster::resume))
         .routes(routes!(clock::advance))
 }
 

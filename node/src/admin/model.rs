@@ -274,10 +274,14 @@ pub struct NodeStatus {
     pub address: Option<String>,
     /// The zone it is in, if it is in one.
     pub zone: Option<String>,
-    /// `ready`, `not_ready` or `unreachable`.
+    /// `ready`, `not_ready` or `unreachable`; a drained node that answers is `draining` until it leads nothing, then `drained`.
     pub state: String,
     /// Why, when it is not ready.
     pub reason: Option<String>,
+    /// Since when it is drained (RFC 3339), if it is.
+    pub drained_since: Option<String>,
+    /// Who drained it.
+    pub drained_by: Option<String>,
     /// How many groups it leads.
     pub leads: usize,
     /// How far its clock is ahead of that of the node that was asked, in milliseconds, where that is known.
@@ -371,6 +375,8 @@ pub struct NodePlan {
     pub zone: Option<String>,
     /// Whether it answers now.
     pub reached: bool,
+    /// Whether it is drained: it gets a replica only where no other node could have it.
+    pub drained: bool,
     /// How many replicas of shards are wanted there.
     pub replicas: usize,
 }
@@ -411,4 +417,13 @@ pub struct JoinToken {
 pub struct Removed {
     /// Its number.
     pub node: u64,
+}
+
+/// Whether a node may lead.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Drained {
+    /// Its number.
+    pub node: u64,
+    /// Whether it is to lead nothing.
+    pub drained: bool,
 }

@@ -1,14 +1,18 @@
 //! `quorate cluster`.
 
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
 
-use super::client::Connection;
+use super::client::{Client, Connection};
 use super::recover::Recover;
 use super::words::tell;
-use crate::admin::{ClusterPlan, ClusterStatus, JoinToken, JoinTokenRequest, Removed};
+use crate::admin::{ClusterPlan, ClusterStatus, Drained, JoinToken, JoinTokenRequest, Removed};
+
+/// How often to look whether a node leads nothing.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Look at the cluster and change its nodes, as a human operator.
 ///
@@ -16,6 +20,8 @@ use crate::admin::{ClusterPlan, ClusterStatus, JoinToken, JoinTokenRequest, Remo
 ///   quorate cluster plan
 ///   quorate cluster status --server URL --token-file FILE --json
 ///   quorate cluster join-token --ttl 2h
+///   quorate cluster drain 3
+///   quorate cluster resume 3
 ///   quorate cluster remove 3
 ///   quorate cluster recover --config FILE
 #[derive(Args)]
@@ -40,6 +46,19 @@ enum ClusterCommand {
         ttl: String,
     },
     Recover(Recover),
+    /// Let a node lead nothing, until it is resumed: before work on it; exit status 0 once it leads nothing
+    Drain {
+        /// Its number
+        node: u64,
+        /// How long to wait until it leads nothing, in seconds; 0 does not wait
+        #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+        wait: u64,
+    },
+    /// Let a drained node lead again
+    Resume {
+        /// Its number
+        node: u64,
+    },
     /// Take a node out, for good: it leaves all groups, one after another, and its folder cannot come back
     Remove {
         /// Its number
@@ -54,6 +73,8 @@ impl Cluster {
             other @ (ClusterCommand::Status
             | ClusterCommand::Plan
             | ClusterCommand::JoinToken { .. }
+            | ClusterCommand::Drain { .. }
+            | ClusterCommand::Resume { .. }
             | ClusterCommand::Remove { .. }) => other,
         };
         let client = self.connection.open()?;
@@ -78,6 +99,16 @@ impl Cluster {
                 let token: JoinToken = client.send(Method::POST, "/cluster/join-tokens", request).await?;
                 tell(self.connection.json, &token, |token| println!("{}", token.token))
             }
+            ClusterCommand::Drain { node, wait } => {
+                let drained = drain(&client, node, Duration::from_secs(wait)).await?;
+                tell(self.connection.json, &drained, |_| {
+                    println!("Node {node} is drained. Let it lead again with quorate cluster resume {node}.");
+                })
+            }
+            ClusterCommand::Resume { node } => {
+                let resumed: Drained = client.send(Method::DELETE, &drain_path(node), String::new()).await?;
+                tell(self.connection.json, &resumed, |_| println!("Node {node} may lead again."))
+            }
             ClusterCommand::Remove { node } => {
                 let path = format!("/cluster/nodes/{node}");
                 let removed: Removed = client.send(Method::DELETE, &path, String::new()).await?;
@@ -87,6 +118,31 @@ impl Cluster {
             }
         }
     }
+}
+
+fn drain_path(node: u64) -> String {
+    format!("/cluster/nodes/{node}/drain")
+}
+
+/// Drains a node, and waits until it leads nothing.
+async fn drain(client: &Client, node: u64, wait: Duration) -> anyhow::Result<Drained> {
+    let drained: Drained = client.send(Method::PUT, &drain_path(node), String::new()).await?;
+    let begun = Instant::now();
+    while !wait.is_zero() {
+        let status: ClusterStatus = client.get("/cluster").await?;
+        // One that does not answer leads nothing, and hears of it when it is back.
+        let Some(told) = status.nodes.iter().find(|told| told.node == node) else { break };
+        if told.state == "drained" || told.state == "unreachable" {
+            break;
+        }
+        anyhow::ensure!(
+            begun.elapsed() < wait,
+            "node {node} is drained, and leads {} groups yet: nobody else takes them over now; see quorate cluster status",
+            told.leads
+        );
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(drained)
 }
 
 fn words(plan: &ClusterPlan) -> String {
@@ -102,9 +158,10 @@ fn words(plan: &ClusterPlan) -> String {
     // Writing into a string cannot fail.
     let _ = write!(text, ": {}.\n\nNODE   ZONE             REPLICAS", next.why);
     for node in &plan.nodes {
-        let (zone, reached) =
-            (node.zone.as_deref().unwrap_or("-"), if node.reached { "" } else { "  (does not answer)" });
-        let _ = write!(text, "\n{:<6} {zone:<16} {:>8}{reached}", node.node, node.replicas);
+        let zone = node.zone.as_deref().unwrap_or("-");
+        let reached = if node.reached { "" } else { "  (does not answer)" };
+        let drained = if node.drained { "  (drained)" } else { "" };
+        let _ = write!(text, "\n{:<6} {zone:<16} {:>8}{reached}{drained}", node.node, node.replicas);
     }
     text.push_str("\n\nSHARD  WANTED ON        VOTES NOW ON");
     for shard in &plan.shards {

@@ -7,7 +7,8 @@ use anyhow::{Context, bail, ensure};
 use clap::Args;
 use quorate_proto::catalog::{CatalogCommand, NodeCommand};
 use quorate_proto::{Command, GroupId};
-use quorate_statemachine::catalog::read::nodes;
+use quorate_statemachine::catalog::read::{drained, nodes};
+use quorate_statemachine::store::Fatal;
 use tokio::sync::watch;
 
 use super::{config, serve};
@@ -115,13 +116,23 @@ async fn take_over(engine: Arc<dyn Engine>, place: &Place, all: &[Holding]) -> a
 
     let options = raft::Options::alone(place.shards, Arc::new(Clock::system()), engine);
     let groups = RaftGroups::start(raft::Options { node: place.node, transport: Arc::new(NoPeers), ..options }).await?;
-    let rows = groups.read(GroupId::Catalog, |state, _| nodes(state)).await.map_err(|e| anyhow::anyhow!(e.0))??;
+    let rows = groups.read(GroupId::Catalog, |state, _| Ok((nodes(state)?, drained(state)?))).await;
+    let (rows, drained): (Vec<_>, BTreeMap<_, _>) = rows.map_err(|e| anyhow::anyhow!(e.0))?.map_err(|e: Fatal| e)?;
+    // It is to lead all: the last node that is not drained would not be removed.
+    if drained.contains_key(&place.node) {
+        change(&groups, NodeCommand::Resume { node: place.node }).await?;
+        println!("Node {} is drained no more.", place.node);
+    }
     for (node, _) in rows.into_iter().filter(|(node, row)| *node != place.node && !row.removed) {
-        let remove = Command::Catalog(CatalogCommand::Node(NodeCommand::Remove { node }));
-        let removed = groups.propose(GroupId::Catalog, remove).await.map_err(|e| anyhow::anyhow!(e.0))?;
-        removed.map_err(|refusal| anyhow::anyhow!(refusal.message))?;
+        change(&groups, NodeCommand::Remove { node }).await?;
         println!("Node {node} is removed.");
     }
     groups.shutdown().await;
     Ok(())
+}
+
+async fn change(groups: &RaftGroups, command: NodeCommand) -> anyhow::Result<()> {
+    let command = Command::Catalog(CatalogCommand::Node(command));
+    let changed = groups.propose(GroupId::Catalog, command).await.map_err(|e| anyhow::anyhow!(e.0))?;
+    changed.map(drop).map_err(|refusal| anyhow::anyhow!(refusal.message))
 }

@@ -34,6 +34,8 @@ pub struct Place {
     pub zone: Option<String>,
     /// Whether it answers now.
     pub reached: bool,
+    /// Whether an operator drained it: it keeps its replicas, and gets others only where no other node could have them.
+    pub drained: bool,
 }
 
 /// The members of a group.
@@ -96,7 +98,7 @@ pub fn next(view: &View) -> Next {
 
 /// Where founders put the replicas of the shards.
 pub fn initial(nodes: BTreeMap<u64, Option<String>>, replicas: usize, shards: u16) -> BTreeMap<u16, Replicas> {
-    let nodes = nodes.into_iter().map(|(node, zone)| (node, Place { zone, reached: true })).collect();
+    let nodes = nodes.into_iter().map(|(node, zone)| (node, Place { zone, reached: true, drained: false })).collect();
     let wanted = (0..shards).map(|shard| (shard, Replicas::new())).collect();
     let mut view = View { nodes, replicas, wanted, members: BTreeMap::new() };
     for shard in 0..shards {
@@ -239,9 +241,10 @@ fn change(shard: u16, from: &Replicas, to: Replicas, why: String) -> Next {
     Next::Move(Move { shard, from: from.clone(), to, why })
 }
 
-/// Every replica to every node without one that answers.
+/// Every replica to every node without one that answers and is not drained.
 fn swaps<'a>(view: &'a View, from: &'a Replicas) -> impl Iterator<Item = (u64, u64, Replicas)> + 'a {
-    let free = move || view.nodes.iter().filter(|(node, place)| place.reached && !from.contains(node));
+    let free =
+        move || view.nodes.iter().filter(|(node, place)| place.reached && !place.drained && !from.contains(node));
     from.iter().flat_map(move |out| {
         free().map(move |(new, _)| {
             let mut to = from.clone();
@@ -254,12 +257,13 @@ fn swaps<'a>(view: &'a View, from: &'a Replicas) -> impl Iterator<Item = (u64, u
 
 /// The node that a replica beside these is best on.
 fn best(view: &View, beside: &Replicas) -> Option<u64> {
-    let free = view.nodes.iter().filter(|(node, place)| place.reached && !beside.contains(node)).map(|(node, _)| *node);
-    free.min_by_key(|node| {
+    let free = view.nodes.iter().filter(|(node, place)| place.reached && !beside.contains(node));
+    let best = free.min_by_key(|(node, place)| {
         let mut with = beside.clone();
-        with.insert(*node);
-        (shared(view, &with), load(view, *node), *node)
-    })
+        with.insert(**node);
+        (place.drained, shared(view, &with), load(view, **node), **node)
+    });
+    best.map(|(node, _)| *node)
 }
 
 /// How many pairs of replicas share a zone.

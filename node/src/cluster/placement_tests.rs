@@ -11,13 +11,14 @@ fn set(nodes: &[u64]) -> Replicas {
     nodes.iter().copied().collect()
 }
 
-/// Nodes with their zones, as in `1a 2a 3b 4`: 4 has none. One with a `!` does not answer.
+/// Nodes with their zones, as in `1a 2a 3b 4`: 4 has none. One with a `!` does not answer, one with a `-` is drained.
 fn nodes(text: &str) -> BTreeMap<u64, Place> {
     let node = |word: &str| {
         let (reached, word) = (!word.ends_with('!'), word.trim_end_matches('!'));
+        let (drained, word) = (word.ends_with('-'), word.trim_end_matches('-'));
         let (number, zone) = word.split_at(word.find(|c: char| c.is_alphabetic()).unwrap_or(word.len()));
         let zone = (!zone.is_empty()).then(|| zone.to_owned());
-        (number.parse().unwrap_or(0), Place { zone, reached })
+        (number.parse().unwrap_or(0), Place { zone, reached, drained })
     };
     text.split_whitespace().map(node).collect()
 }
@@ -58,6 +59,12 @@ fn the_next_move_and_why() {
         ("1 2", &[&[1, 2, 3]], Some((0, vec![1, 2])), "node 3 was removed"),
         ("1 2 4!", &[&[1, 2, 3]], None, "shard 0 is to leave node 3, and no other node answers"),
         ("4!", &[&[3]], None, "shard 0 is to leave node 3, and no other node answers"),
+        // One that is drained keeps what it has, and gets more only where nobody else could have it.
+        ("1- 2 3", &[&[1, 2, 3]], None, ""),
+        ("1 2 3 4-", &[&[1, 2, 3], &[1, 2, 3]], None, ""),
+        ("1a 2a 3b 4c-", &[&[1, 2, 3]], None, ""),
+        ("1 2 4- 5", &[&[1, 2, 3], &[1, 2, 5], &[1, 2, 5]], Some((0, vec![1, 2, 5])), "node 3 was removed"),
+        ("1 2 4-", &[&[1, 2, 3]], Some((0, vec![1, 2, 4])), "node 3 was removed"),
         // What is removed comes before what is uneven.
         ("1 2 3 4 5", &[&[1, 2, 3], &[1, 2, 3], &[1, 2, 6]], Some((2, vec![1, 2, 4])), "node 6 was removed"),
         // A third node brings the third replica.
@@ -175,7 +182,7 @@ proptest! {
         replicas in 1..5_usize,
     ) {
         let zone = |zone: u8| (zone > 0).then(|| zone.to_string());
-        let nodes = (1..).zip(zones.into_iter().map(|z| Place { zone: zone(z), reached: true })).collect::<BTreeMap<_, _>>();
+        let nodes = (1..).zip(zones.into_iter().map(|z| Place { zone: zone(z), reached: true, drained: false })).collect::<BTreeMap<_, _>>();
         let wanted: BTreeMap<u16, Replicas> = (0..).zip(wanted).collect();
         let mut view = View { nodes, replicas, members: grouped(&wanted), wanted };
         let mut moves = 0;

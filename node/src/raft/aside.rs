@@ -1,9 +1,15 @@
 //! A node that should not lead: it says why, hands over what it leads, and takes nothing over.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use super::group::Group;
 use super::groups::RaftGroups;
+
+/// How long a group must have been without a leader before a drained node would lead it: more than others take to do so.
+const NEED: Duration = Duration::from_secs(3);
 
 /// What a node can have against its leading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,11 +22,24 @@ pub enum Matter {
     Space,
     /// Its disk is slow.
     Slow,
+    /// An operator drained it.
+    Drained,
+}
+
+/// When a node stands for election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stands {
+    /// At no time.
+    Never,
+    /// When nobody else leads for a while: a majority that is there must not be without a leader.
+    InNeed,
+    /// As any other: what can befall all nodes at once must not leave them without a leader.
+    Always,
 }
 
 impl Matter {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Clock, Self::Store, Self::Space, Self::Slow];
+    pub const ALL: [Self; 5] = [Self::Clock, Self::Store, Self::Space, Self::Slow, Self::Drained];
 
     /// What it is called in figures.
     pub fn name(self) -> &'static str {
@@ -29,14 +48,16 @@ impl Matter {
             Self::Store => "store",
             Self::Space => "space",
             Self::Slow => "slow",
+            Self::Drained => "drained",
         }
     }
 
-    /// Whether a node with that is no candidate either. What can befall all nodes at once must not leave them without a leader.
-    fn bars_election(self) -> bool {
+    /// When a node with that stands for election.
+    fn stands(self) -> Stands {
         match self {
-            Self::Clock | Self::Store => true,
-            Self::Space | Self::Slow => false,
+            Self::Clock | Self::Store => Stands::Never,
+            Self::Drained => Stands::InNeed,
+            Self::Space | Self::Slow => Stands::Always,
         }
     }
 }
@@ -64,6 +85,10 @@ impl Asides {
         let all: Vec<_> = self.all().values().cloned().collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
+
+    fn stands(&self) -> Stands {
+        self.all().keys().map(|matter| matter.stands()).min().unwrap_or(Stands::Always)
+    }
 }
 
 impl RaftGroups {
@@ -79,9 +104,19 @@ impl RaftGroups {
             Some(why) => asides.insert(matter, why),
             None => asides.remove(&matter),
         };
-        let elect = !asides.keys().any(|matter| matter.bars_election());
+        drop(asides);
+        let stands = self.asides.stands();
         for group in &self.groups {
-            group.raft.runtime_config().elect(elect);
+            group.stand(stands);
+        }
+    }
+
+    /// Lets a drained node stand for election where nobody else leads, and only there.
+    async fn stand_in(&self) {
+        let stands = self.asides.stands();
+        for group in self.groups.iter().filter(|_| stands == Stands::InNeed) {
+            group.needed.store(group.silent().await >= NEED, Ordering::Relaxed);
+            group.stand(stands);
         }
     }
 
@@ -100,10 +135,29 @@ impl RaftGroups {
         self.asides.all().keys().copied().collect()
     }
 
-    /// Hands over what this node leads, as long as it should not lead.
+    /// Hands over what this node leads, as long as it should not lead. Call it now and then.
     pub async fn step_aside(&self) {
+        self.stand_in().await;
         if self.asides.told().is_some() {
             self.leave_all().await;
         }
+    }
+}
+
+impl Group {
+    fn stand(&self, stands: Stands) {
+        let elect = match stands {
+            Stands::Never => false,
+            Stands::InNeed => self.needed.load(Ordering::Relaxed),
+            Stands::Always => true,
+        };
+        self.raft.runtime_config().elect(elect);
+    }
+
+    /// For how long this replica has heard of no leader and no election.
+    async fn silent(&self) -> Duration {
+        // One that does not run takes part in no election anyway.
+        let heard = self.raft.with_raft_state(openraft::RaftState::vote_last_modified).await.ok().flatten();
+        heard.map_or(Duration::ZERO, |heard| openraft::Instant::elapsed(&heard))
     }
 }

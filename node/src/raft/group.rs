@@ -1,7 +1,7 @@
 //! One replica of one group, asked as the leader it may or may not be.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use agentprocess::time::Timestamp;
@@ -44,6 +44,8 @@ pub(super) struct Group {
     pub(super) checks: Checks,
     /// Where its replicas are wanted, as far as this node knows; none: on all nodes.
     pub(super) hosts: RwLock<BTreeSet<u64>>,
+    /// Whether nobody else leads it: then a drained node would ([`super::aside`]).
+    pub(super) needed: AtomicBool,
 }
 
 impl Group {

@@ -235,7 +235,8 @@ async fn open_group(options: &Options, machine: &Machine, id: GroupId) -> Result
     let raft = raft.map_err(|e| bad(e.to_string()))?;
     let (staging, trimmed, log_bytes_max) = (Mutex::new(None), AtomicU64::new(0), options.log_bytes_max);
     let (answered, rounds, checks, hosts) = (Mutex::new(None), Rounds::default(), Checks::default(), RwLock::default());
-    Ok(Group { id, raft, watch, state, staging, log_bytes_max, trimmed, answered, rounds, checks, hosts })
+    let needed = AtomicBool::new(false);
+    Ok(Group { id, raft, watch, state, staging, log_bytes_max, trimmed, answered, rounds, checks, hosts, needed })
 }
 
 /// Founds a group that never was: its members go into its log. All members may do it, with the same entry.

@@ -21,7 +21,7 @@ use crate::cluster::placement;
 use crate::engine::Engine;
 use crate::groups::Groups as _;
 use crate::peers::{self, Door, Joiner, Listening, Peers, Security, handler};
-use crate::raft::{self, RaftGroups};
+use crate::raft::{self, Matter, RaftGroups};
 
 /// How often the cluster is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -98,6 +98,7 @@ pub(super) async fn join(
         .set_hosts(first.iter().filter(|(group, _)| **group != GroupId::Catalog).map(|(group, hosts)| (*group, hosts)));
     if let Ok(Ok(known)) = groups.peek(GroupId::Catalog, Known::read) {
         groups.set_hosts(known.hosts());
+        groups.set_aside(Matter::Drained, known.why_drained(place.node));
     }
     door.admit(Arc::clone(&peers), handler(Arc::clone(&groups)));
     let seat = place.clone();
@@ -163,6 +164,7 @@ impl Keep {
 
     async fn look(&self, known: &Known) {
         self.groups.set_hosts(known.hosts());
+        self.groups.set_aside(Matter::Drained, known.why_drained(self.place.node));
         self.note(&known.nodes).await;
         self.address(known);
         self.find(&known.nodes).await;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use quorate_proto::catalog::{CatalogCommand, NodeCommand};
 use quorate_proto::{Command, GroupId};
-use quorate_statemachine::catalog::read::{self, NodeRow};
+use quorate_statemachine::catalog::read::{self, DrainRow, NodeRow};
 use quorate_statemachine::store::{Fatal, Read};
 
 use crate::admin::{ClusterPlan, NextStep, NodePlan, Plan, ShardPlan};
@@ -24,12 +24,14 @@ pub(super) struct Known {
     pub(super) replicas: u16,
     /// Where they are wanted.
     pub(super) placement: BTreeMap<u16, Replicas>,
+    /// Which nodes are to lead nothing.
+    pub(super) drained: BTreeMap<u64, DrainRow>,
 }
 
 impl Known {
     pub(super) fn read(state: &dyn Read) -> Result<Self, Fatal> {
         let (nodes, replicas) = (read::nodes(state)?, read::replicas(state)?.unwrap_or(0));
-        Ok(Self { nodes, replicas, placement: read::placement(state)? })
+        Ok(Self { nodes, replicas, placement: read::placement(state)?, drained: read::drained(state)? })
     }
 
     /// The nodes of the cluster, with their zones.
@@ -72,20 +74,27 @@ impl Known {
         std::iter::once((GroupId::Catalog, Wanted { voters, learners })).chain(shards).collect()
     }
 
+    /// Why a node is to lead nothing, if it is drained.
+    pub(super) fn why_drained(&self, node: u64) -> Option<String> {
+        let DrainRow { at, by } = self.drained.get(&node)?;
+        Some(format!("drained since {at} by {by}: it leads nothing until quorate cluster resume {node}"))
+    }
+
     /// Who leads each group when all is well.
     pub(super) fn leaders(&self) -> BTreeMap<GroupId, u64> {
-        let stays = |node: &u64| !self.is_removed(*node);
+        let leads = |node: &u64| !self.is_removed(*node) && !self.drained.contains_key(node);
         let voters = self
             .wanted()
             .into_iter()
-            .map(|(group, wanted)| (group, wanted.voters.into_iter().filter(stays).collect::<Replicas>()));
+            .map(|(group, wanted)| (group, wanted.voters.into_iter().filter(leads).collect::<Replicas>()));
         placement::leaders(&voters.collect())
     }
 
     /// What the planner goes by when each node tells this.
     fn view(&self, told: &[(u64, Result<NodeStats, String>)]) -> View {
         let reached = |node| told.iter().any(|(number, told)| *number == node && told.is_ok());
-        let place = |(node, zone)| (node, Place { zone, reached: reached(node) });
+        let drained = |node| self.drained.contains_key(&node);
+        let place = |(node, zone)| (node, Place { zone, reached: reached(node), drained: drained(node) });
         View {
             nodes: self.zones().into_iter().map(place).collect(),
             replicas: usize::from(self.replicas),
@@ -96,9 +105,11 @@ impl Known {
 
     /// What the planner goes by when all is well.
     fn well(&self) -> View {
+        let drained = |node| self.drained.contains_key(&node);
+        let place = |(node, zone)| (node, Place { zone, reached: true, drained: drained(node) });
         let all = |replicas: &Replicas| Members { voters: replicas.clone(), learners: Replicas::new() };
         View {
-            nodes: self.zones().into_iter().map(|(node, zone)| (node, Place { zone, reached: true })).collect(),
+            nodes: self.zones().into_iter().map(place).collect(),
             replicas: usize::from(self.replicas),
             wanted: self.placement.clone(),
             members: self.placement.iter().map(|(shard, replicas)| (*shard, all(replicas))).collect(),
@@ -166,6 +177,7 @@ async fn explained(groups: &RaftGroups) -> Result<ClusterPlan, Unavailable> {
         node: *node,
         zone: place.zone.clone(),
         reached: place.reached,
+        drained: place.drained,
         replicas: count(*node),
     });
     Ok(ClusterPlan {

@@ -44,13 +44,24 @@ fn gathered(asked: u64, told: Vec<Told>, peers: Option<&Peers>, known: Option<&K
             Ok(NodeStats { not_ready, groups, .. }) => ("not_ready", not_ready, groups),
             Err(why) => ("unreachable", Some(why), Vec::new()),
         };
+        let drained = known.and_then(|known| known.drained.get(&node));
+        let leads = groups.iter().filter(|group| group.leads).count();
+        let state = match (state, drained) {
+            ("unreachable", _) | (_, None) => state,
+            // One that was told of it is not ready.
+            ("not_ready", Some(_)) if leads == 0 => "drained",
+            (_, Some(_)) => "draining",
+        };
         nodes.push(NodeStatus {
             node,
             address: links.get(&node).map(|link| link.address.clone()),
             zone: zones.get(&node).cloned().flatten(),
             state: state.to_owned(),
-            reason,
-            leads: groups.iter().filter(|group| group.leads).count(),
+            // A node that was not told yet says nothing of it itself.
+            reason: reason.or_else(|| known?.why_drained(node)),
+            drained_since: drained.map(|drained| drained.at.to_string()),
+            drained_by: drained.map(|drained| drained.by.clone()),
+            leads,
             clock_ahead_ms: skews.get(&node).map(|skew| skew.ahead_ms),
             disk_free_bytes: disk.and_then(|(free, _)| free),
             flush_us: disk.map(|(_, flush)| flush),
@@ -103,7 +114,8 @@ mod tests {
 
     #[test]
     fn a_shard_whose_replicas_are_silent_has_no_leader() {
-        let known = Known { nodes: Vec::new(), replicas: 3, placement: [(4, [2, 3].into())].into() };
+        let placement = [(4, [2, 3].into())].into();
+        let known = Known { nodes: Vec::new(), replicas: 3, placement, drained: BTreeMap::new() };
         let told = vec![(1, Err("away".to_owned()))];
         let status = gathered(1, told, None, Some(&known));
         let shard = status.groups.iter().find(|group| group.group == "4");

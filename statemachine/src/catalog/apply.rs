@@ -28,7 +28,7 @@ pub fn apply(store: &mut dyn Store, entry_at: Timestamp, command: &CatalogComman
             map_roles::apply(store, at, (org, process, *version), roles, by)?
         }
         CatalogCommand::Retire { org, process, retired, by } => retire::apply(store, at, (org, process), *retired, by)?,
-        CatalogCommand::Node(command) => nodes::apply(store, command)?,
+        CatalogCommand::Node(command) => nodes::apply(store, at, command)?,
     };
     Ok(judged.map(Reply::Catalog))
 }

@@ -5,6 +5,7 @@
 //! | `c` | | [`Timestamp`](agentprocess::time::Timestamp): the group's clock |
 //! | `k` | number | 32 bytes of a signing key |
 //! | `n` | number | [`NodeRow`](super::rows::NodeRow): a node of the cluster, or one that was |
+//! | `q` | number | [`DrainRow`](super::rows::DrainRow): a node that is to lead nothing |
 //! | `f` | | how many replicas each shard is to have |
 //! | `p` | shard | the nodes on which its replicas are wanted |
 //! | `d` | org, process | [`DraftRow`](super::rows::DraftRow) |
@@ -27,6 +28,8 @@ pub enum Key<'a> {
     Secret(u32),
     /// A node.
     Node(u64),
+    /// That a node is drained.
+    Drain(u64),
     /// How many replicas each shard is to have.
     Replicas,
     /// Where the replicas of a shard are wanted.
@@ -57,6 +60,10 @@ impl Key<'_> {
             }
             Self::Node(number) => {
                 all.push(b'n');
+                all.extend(number.to_be_bytes());
+            }
+            Self::Drain(number) => {
+                all.push(b'q');
                 all.extend(number.to_be_bytes());
             }
             Self::Replicas => all.push(b'f'),
@@ -122,6 +129,11 @@ pub(super) fn secrets() -> Range<Vec<u8>> {
 /// The nodes.
 pub(super) fn nodes() -> Range<Vec<u8>> {
     vec![b'n']..vec![b'n' + 1]
+}
+
+/// The nodes that are drained.
+pub(super) fn drains() -> Range<Vec<u8>> {
+    vec![b'q']..vec![b'q' + 1]
 }
 
 /// Where the replicas of the shards are wanted.

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::keys::{self, Key};
 use super::rows::StoredVersion;
-pub use super::rows::{DraftRow, HeadRow, NodeRow, RecordRow, VersionRow};
+pub use super::rows::{DraftRow, DrainRow, HeadRow, NodeRow, RecordRow, VersionRow};
 use crate::store::{Fatal, Read};
 
 pub(super) fn row<T: DeserializeOwned>(store: &dyn Read, key: &Key<'_>) -> Result<Option<T>, Fatal> {
@@ -39,6 +39,16 @@ pub fn keys(store: &dyn Read) -> Result<Vec<(u32, [u8; 32])>, Fatal> {
 pub fn nodes(store: &dyn Read) -> Result<Vec<(u64, NodeRow)>, Fatal> {
     let bad = || Fatal("a node's key is not what this build writes".to_owned());
     let rows = store.scan(keys::nodes(), false, usize::MAX)?;
+    let all = rows.into_iter().map(|(key, value)| {
+        Ok((key.last_chunk::<8>().copied().map(u64::from_be_bytes).ok_or_else(bad)?, codec::decode(&value)?))
+    });
+    all.collect()
+}
+
+/// The nodes that are to lead nothing, by number.
+pub fn drained(store: &dyn Read) -> Result<BTreeMap<u64, DrainRow>, Fatal> {
+    let bad = || Fatal("a drained node's key is not what this build writes".to_owned());
+    let rows = store.scan(keys::drains(), false, usize::MAX)?;
     let all = rows.into_iter().map(|(key, value)| {
         Ok((key.last_chunk::<8>().copied().map(u64::from_be_bytes).ok_or_else(bad)?, codec::decode(&value)?))
     });

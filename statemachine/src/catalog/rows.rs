@@ -25,6 +25,15 @@ pub struct NodeRow {
     pub removed: bool,
 }
 
+/// A node that is to lead nothing until it is resumed. In a row of its own: whoever knows nothing of it reads all else as ever.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrainRow {
+    /// Since when.
+    pub at: Timestamp,
+    /// Identity id of who wants it.
+    pub by: String,
+}
+
 /// What stands of a process in an organization.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadRow {

@@ -16,6 +16,7 @@ async fn the_document_describes_every_route() {
         "/admin/v1/cluster",
         "/admin/v1/cluster/join-tokens",
         "/admin/v1/cluster/nodes/{node}",
+        "/admin/v1/cluster/nodes/{node}/drain",
         "/admin/v1/cluster/plan",
         "/admin/v1/drafts",
         "/admin/v1/drafts/{process}",

@@ -88,3 +88,56 @@ fn replicas_are_wanted_elsewhere_one_at_a_time() {
     let wanted = read::placement(&world.state).unwrap();
     assert_eq!(wanted, [(0, [1, 2, 3].into()), (1, [1, 4].into())].into());
 }
+
+#[test]
+fn a_node_is_drained_until_it_is_resumed_or_removed() {
+    let mut world = World::default();
+    let drain = |node, catalog: &[u64]| NodeCommand::Drain {
+        node,
+        by: "ops".to_owned(),
+        catalog: catalog.iter().copied().collect(),
+    };
+    let drained = |world: &World| read::drained(&world.state).unwrap().into_keys().collect::<Vec<_>>();
+    for early in [drain(1, &[1]), NodeCommand::Resume { node: 1 }] {
+        assert_eq!(say(&mut world, early), Err(Code::Retry), "nobody knows the founders yet");
+    }
+    say(&mut world, found(&[1, 2, 3])).unwrap();
+    let all = [1, 2, 3];
+    assert_eq!(say(&mut world, drain(9, &all)), Err(Code::NotFound));
+    assert_eq!(say(&mut world, NodeCommand::Resume { node: 9 }), Err(Code::NotFound));
+    assert_eq!(say(&mut world, NodeCommand::Resume { node: 1 }), Ok(1), "it may lead as it is");
+    assert_eq!(say(&mut world, drain(1, &all)), Ok(1));
+    let first = read::drained(&world.state).unwrap();
+    assert_eq!(first.get(&1).map(|row| row.by.as_str()), Some("ops"));
+    assert_eq!(say(&mut world, drain(2, &all)), Ok(2));
+    assert_eq!(say(&mut world, drain(3, &all)), Err(Code::Conflict), "nobody would be left");
+    assert_eq!(
+        say(&mut world, NodeCommand::Remove { node: 3 }),
+        Err(Code::Conflict),
+        "only drained ones would be left"
+    );
+    assert_eq!(say(&mut world, drain(1, &all)), Ok(1), "it is already");
+    assert_eq!(read::drained(&world.state).unwrap().get(&1), first.get(&1), "and since then");
+
+    // A node that joins may lead nothing yet of what the others vote in.
+    assert_eq!(say(&mut world, NodeCommand::Join(node(4))), Ok(4));
+    assert_eq!(say(&mut world, drain(3, &all)), Err(Code::Conflict));
+    assert_eq!(say(&mut world, drain(4, &all)), Ok(4), "it leads nothing anyway");
+    assert_eq!(say(&mut world, NodeCommand::Resume { node: 4 }), Ok(4));
+    let place = |shard, from: &[u64], to: &[u64]| NodeCommand::Place {
+        shard,
+        from: from.iter().copied().collect(),
+        to: to.iter().copied().collect(),
+    };
+    for shard in 0..2 {
+        assert_eq!(say(&mut world, place(shard, &all, &[1, 2, 4])), Ok(0));
+    }
+    assert_eq!(say(&mut world, drain(3, &all)), Err(Code::Conflict), "the catalog needs it");
+    assert_eq!(say(&mut world, drain(3, &[1, 2, 4])), Ok(3));
+
+    assert_eq!(drained(&world), [1, 2, 3]);
+    assert_eq!(say(&mut world, NodeCommand::Resume { node: 2 }), Ok(2));
+    assert_eq!(say(&mut world, NodeCommand::Remove { node: 1 }), Ok(1));
+    assert_eq!(drained(&world), [3], "a node that was removed is not drained");
+    assert_eq!(say(&mut world, drain(1, &all)), Err(Code::Conflict));
+}
