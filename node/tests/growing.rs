@@ -12,7 +12,7 @@ mod cluster;
 mod load;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cluster::{Cluster, publish};
 use load::Load;
@@ -44,6 +44,13 @@ async fn nodes_come_are_replaced_and_go_and_no_call_fails() {
     let plan = cluster.plan(3, &operator).await;
     let replicas: Vec<_> = plan["nodes"].as_array().unwrap().iter().map(|n| n["replicas"].as_u64().unwrap()).collect();
     assert_eq!((replicas.iter().sum::<u64>(), replicas.iter().max()), (6, Some(&2)), "{plan}");
+    // A replica that moved left nothing behind.
+    let begun = Instant::now();
+    let told = |cluster: &Cluster| (0..3).any(|number| cluster.told(number).contains("its rows are deleted"));
+    while !told(&cluster) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{}", cluster.told(0));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 
     // The last one's disk is gone.
     let lost = cluster.number(4, &operator).await;

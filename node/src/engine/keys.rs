@@ -10,6 +10,7 @@
 //! | meta | group, `p` | log id of the last purged entry |
 //! | meta | group, `a` | last applied log id, membership, generation |
 //! | meta | group, `c` | why its state here is condemned ([`crate::raft`]) |
+//! | meta | group, `d` | the end of the log it had when its rows here were deleted: its replica had left |
 //!
 //! A group is two bytes, 0 for the catalog and k + 1 for shard k; an index eight, a generation four; all big-endian. A
 //! generation is one whole state: a snapshot is written beside the state and takes its place in one batch.
@@ -39,6 +40,8 @@ pub enum MetaKey {
     Applied(GroupId),
     /// A group's state here is not what the others have: it is not served again.
     Condemned(GroupId),
+    /// The end of the log that a group had when its rows here were deleted.
+    Departed(GroupId),
 }
 
 impl MetaKey {
@@ -51,6 +54,7 @@ impl MetaKey {
             Self::Purged(group) => (group_bytes(group), b'p'),
             Self::Applied(group) => (group_bytes(group), b'a'),
             Self::Condemned(group) => (group_bytes(group), b'c'),
+            Self::Departed(group) => (group_bytes(group), b'd'),
         };
         vec![group[0], group[1], tag]
     }
@@ -65,6 +69,7 @@ impl MetaKey {
             (number, b'p') => group(number).map(Self::Purged),
             (number, b'a') => group(number).map(Self::Applied),
             (number, b'c') => group(number).map(Self::Condemned),
+            (number, b'd') => group(number).map(Self::Departed),
             (_, _) => None,
         }
     }
@@ -141,7 +146,9 @@ mod tests {
     fn meta_keys_round_trip() {
         let groups = [GroupId::Catalog, GroupId::Shard(0), GroupId::Shard(SHARDS_MAX - 1)];
         let mut all = vec![MetaKey::Store, MetaKey::Founding];
-        let of = |g: GroupId| [MetaKey::Vote(g), MetaKey::Purged(g), MetaKey::Applied(g), MetaKey::Condemned(g)];
+        let of = |g: GroupId| {
+            [MetaKey::Vote(g), MetaKey::Purged(g), MetaKey::Applied(g), MetaKey::Condemned(g), MetaKey::Departed(g)]
+        };
         all.extend(groups.into_iter().flat_map(of));
         let mut bytes: Vec<_> = all.iter().map(|key| key.encode()).collect();
         for (key, bytes) in all.iter().zip(&bytes) {

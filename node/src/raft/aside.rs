@@ -105,10 +105,14 @@ impl RaftGroups {
             None => asides.remove(&matter),
         };
         drop(asides);
-        let stands = self.asides.stands();
         for group in &self.groups {
-            group.stand(stands);
+            self.set_candidacy(group);
         }
+    }
+
+    /// Lets Raft know whether this node stands for election in a group.
+    pub(super) fn set_candidacy(&self, group: &Group) {
+        group.stand(self.asides.stands());
     }
 
     /// Lets a drained node stand for election where nobody else leads, and only there.
@@ -151,13 +155,13 @@ impl Group {
             Stands::InNeed => self.needed.load(Ordering::Relaxed),
             Stands::Always => true,
         };
-        self.raft.runtime_config().elect(elect);
+        self.raft().runtime_config().elect(elect);
     }
 
     /// For how long this replica has heard of no leader and no election.
     async fn silent(&self) -> Duration {
         // One that does not run takes part in no election anyway.
-        let heard = self.raft.with_raft_state(openraft::RaftState::vote_last_modified).await.ok().flatten();
+        let heard = self.raft().with_raft_state(openraft::RaftState::vote_last_modified).await.ok().flatten();
         heard.map_or(Duration::ZERO, |heard| openraft::Instant::elapsed(&heard))
     }
 }

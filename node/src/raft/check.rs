@@ -201,7 +201,7 @@ impl RaftGroups {
         if let Err(e) = kept {
             tracing::error!(group = %name(group.id), reason = %e, "a restart will not know that the replica is condemned");
         }
-        if let Err(e) = group.raft.shutdown().await {
+        if let Err(e) = group.raft().shutdown().await {
             tracing::error!(group = %name(group.id), error = %e, "a group did not end well");
         }
     }

@@ -23,13 +23,21 @@ use super::types::{LogId, Proposal, Raft, SnapshotMeta, Types, name};
 use crate::clock::Clock;
 use crate::engine::Engine;
 
+/// Raft of a replica, and the state that it writes. Both are made anew when the replica's rows are deleted ([`super::departed`]).
+pub(super) struct Replica {
+    pub(super) raft: Raft,
+    pub(super) state: State,
+}
+
 /// One replica.
 pub(super) struct Group {
     pub(super) id: GroupId,
-    pub(super) raft: Raft,
+    pub(super) replica: RwLock<Replica>,
     pub(super) watch: Arc<Watch>,
-    /// Makes room for snapshots; the state itself is with Raft.
-    pub(super) state: State,
+    /// Whether it is being made anew: then no snapshot arrives.
+    pub(super) closed: AtomicBool,
+    /// The end of the log it had when its rows were deleted last.
+    pub(super) departed: Mutex<Option<LogId>>,
     /// The snapshot that is arriving, if one is, and what it covers.
     pub(super) staging: Mutex<Option<(SnapshotMeta, Staging)>>,
     /// How much may be written before the log is made shorter, in bytes.
@@ -49,9 +57,30 @@ pub(super) struct Group {
 }
 
 impl Group {
+    pub(super) fn raft(&self) -> Raft {
+        self.replica.read().unwrap_or_else(PoisonError::into_inner).raft.clone()
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.replica.read().unwrap_or_else(PoisonError::into_inner).state.clone()
+    }
+
+    /// Lets no snapshot arrive any more, until it is opened again.
+    pub(super) fn close(&self) {
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        self.closed.store(true, Ordering::Relaxed);
+        *staging = None;
+    }
+
+    pub(super) fn reopen(&self, replica: Replica) {
+        *self.replica.write().unwrap_or_else(PoisonError::into_inner) = replica;
+        let _staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        self.closed.store(false, Ordering::Relaxed);
+    }
+
     /// Proposes here: the outcome, and the entry's place in the log.
     pub(super) async fn propose(&self, entry: Entry) -> Attempt<(Outcome, LogId)> {
-        match self.raft.client_write(Proposal(entry)).await {
+        match self.raft().client_write(Proposal(entry)).await {
             Ok(written) => {
                 self.trim().await;
                 let nothing = || Attempt::Unknown(format!("{} answered nothing", name(self.id)));
@@ -75,16 +104,16 @@ impl Group {
             return;
         }
         self.watch.written.store(0, Ordering::Relaxed);
-        let now = self.raft.metrics().borrow_watched().last_applied.map_or(0, |last| last.index());
+        let now = self.raft().metrics().borrow_watched().last_applied.map_or(0, |last| last.index());
         let before = self.trimmed.swap(now, Ordering::Relaxed);
         // Failing means that the group does not run, which is told elsewhere.
-        drop(self.raft.trigger().snapshot().await);
-        drop(self.raft.trigger().purge_log(before).await);
+        drop(self.raft().trigger().snapshot().await);
+        drop(self.raft().trigger().purge_log(before).await);
     }
 
     /// Confirms that this replica leads. Openraft confirms all reads that wait with one round.
     pub(super) async fn barrier(&self, clock: &Clock) -> Attempt<Barrier> {
-        match self.raft.get_read_linearizer(ReadPolicy::ReadIndex).await {
+        match self.raft().get_read_linearizer(ReadPolicy::ReadIndex).await {
             Ok(confirmed) => Attempt::Done(Barrier { log: *confirmed.read_log_id().log_id(), at: clock.now() }),
             Err(RaftError::APIError(LinearizableReadError::ForwardToLeader(to))) => Attempt::Again(to.leader_id),
             Err(RaftError::APIError(LinearizableReadError::QuorumNotEnough(_))) => Attempt::Again(None),
@@ -94,7 +123,7 @@ impl Group {
 
     /// A view of the state that holds at least everything up to `log`.
     pub(super) async fn view_from(&self, engine: &dyn Engine, log: LogId) -> Result<Rows, String> {
-        let mut progress = self.raft.watch_apply_progress();
+        let mut progress = self.raft().watch_apply_progress();
         loop {
             let (rows, last) = self.view(engine)?;
             if last.is_some_and(|last| last >= log) {
@@ -140,19 +169,26 @@ impl Group {
 
     /// The group's voters, as far as this replica knows, in order.
     pub(super) fn voters(&self) -> Vec<u64> {
-        self.raft.metrics().borrow_watched().membership_config.membership().voter_ids().collect()
+        self.raft().metrics().borrow_watched().membership_config.membership().voter_ids().collect()
     }
 
     /// All of the group's members, with and without a vote, as far as this replica knows.
     pub(super) fn nodes(&self) -> Vec<u64> {
-        self.raft.metrics().borrow_watched().membership_config.membership().nodes().map(|(node, _)| *node).collect()
+        self.raft().metrics().borrow_watched().membership_config.membership().nodes().map(|(node, _)| *node).collect()
     }
 
     /// The nodes to ask instead of this one, `node`, where it has no replica that is to stay; `None` where it has.
     pub(super) fn elsewhere(&self, node: u64) -> Option<Vec<u64>> {
         let hosts = self.hosts.read().unwrap_or_else(PoisonError::into_inner);
         let here = hosts.is_empty() || self.leads() || (hosts.contains(&node) && self.voters().contains(&node));
-        if here { None } else { Some(hosts.iter().copied().filter(|host| *host != node).collect()) }
+        drop(hosts);
+        (!here).then(|| self.hosts_but(node))
+    }
+
+    /// The other nodes where its replicas are wanted.
+    pub(super) fn hosts_but(&self, node: u64) -> Vec<u64> {
+        let hosts = self.hosts.read().unwrap_or_else(PoisonError::into_inner);
+        hosts.iter().copied().filter(|host| *host != node).collect()
     }
 
     /// Whether this node is to have a replica.
@@ -163,17 +199,17 @@ impl Group {
 
     /// Whether this replica is the leader, as far as it knows.
     pub(super) fn leads(&self) -> bool {
-        self.raft.is_leader()
+        self.raft().is_leader()
     }
 
     /// Whether this replica runs.
     pub(super) fn runs(&self) -> bool {
-        self.watch.fatal.get().is_none() && self.raft.metrics().borrow_watched().running_state.is_ok()
+        self.watch.fatal.get().is_none() && self.raft().metrics().borrow_watched().running_state.is_ok()
     }
 
     /// Waits until this replica knows of another leader than `node`.
     pub(super) async fn led_by_another(&self, node: u64) {
-        let mut metrics = self.raft.server_metrics();
+        let mut metrics = self.raft().server_metrics();
         while metrics.borrow_watched().current_leader.is_none_or(|leader| leader == node) {
             if metrics.changed().await.is_err() {
                 // It stopped: whoever asks the other is told what becomes of that.

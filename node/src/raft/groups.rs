@@ -13,6 +13,7 @@ use openraft::AsyncRuntime as _;
 use openraft::async_runtime::watch::WatchReceiver as _;
 use quorate_proto::shard::{Action, ShardCommand};
 use quorate_proto::{Command, Entry, GroupId, Outcome, codec};
+use quorate_statemachine::Machine;
 use quorate_statemachine::shard::Definitions;
 use quorate_statemachine::store::Read;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ use super::aside::Asides;
 use super::far::{Opened, Views};
 use super::group::Group;
 use super::message::{Attempt, Barrier, Request, Response};
+use super::open::Base;
 use super::peer::{Transport, ask};
 use super::rows::Rows;
 use super::types::{LogId, Runtime, name};
@@ -46,6 +48,7 @@ pub struct RaftGroups {
     pub(super) engine: Arc<dyn Engine>,
     pub(super) transport: Arc<dyn Transport>,
     pub(super) definitions: Arc<Definitions>,
+    pub(super) config: Arc<openraft::Config>,
     /// How long a call may take before its outcome is unknown.
     pub(super) budget: Duration,
     /// The catalog, then the shards in order.
@@ -111,7 +114,7 @@ impl RaftGroups {
             return Err(why);
         }
         for group in self.groups.iter().filter(|group| group.is_wanted(self.node)) {
-            let metrics = group.raft.metrics();
+            let metrics = group.raft().metrics();
             let metrics = metrics.borrow_watched();
             if let Err(e) = &metrics.running_state {
                 return Err(group.stopped(e));
@@ -141,7 +144,7 @@ impl RaftGroups {
     /// Figures of each group's replica here, where there is to be one.
     pub fn stats(&self) -> Vec<GroupStats> {
         let stats = |group: &Group| {
-            let metrics = group.raft.metrics();
+            let metrics = group.raft().metrics();
             let metrics = metrics.borrow_watched();
             let index = |log: Option<LogId>| log.map_or(0, |log| log.index());
             GroupStats {
@@ -170,7 +173,7 @@ impl RaftGroups {
     /// Ends all work of the groups, flushes, and lets go of the files. Calls after it are unavailable.
     pub async fn shutdown(&self) {
         for group in &self.groups {
-            if let Err(e) = group.raft.shutdown().await {
+            if let Err(e) = group.raft().shutdown().await {
                 tracing::error!(group = %name(group.id), error = %e, "a group did not end well");
             }
             drop(group.staging.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take());
@@ -204,6 +207,17 @@ impl RaftGroups {
         Ok(read(&rows))
     }
 
+    /// What the replicas stand on.
+    pub(super) fn base(&self) -> Base {
+        Base {
+            node: self.node,
+            engine: Arc::clone(&self.engine),
+            transport: Arc::clone(&self.transport),
+            machine: Machine { definitions: self.definitions() },
+            config: Arc::clone(&self.config),
+        }
+    }
+
     pub(super) fn group(&self, group: GroupId) -> Result<&Group, Unavailable> {
         let at = match group {
             GroupId::Catalog => 0,
@@ -228,7 +242,7 @@ impl RaftGroups {
 
     async fn propose_there(&self, group: &Group, peer: u64, command: Command) -> Attempt<(Outcome, LogId)> {
         let asked = ask(self.transport.as_ref(), peer, group.id, &Request::Propose(command));
-        match unless_moved(group, peer, asked).await {
+        match self.unless_moved(group, peer, asked).await {
             Some(Ok(Response::Proposed(attempt))) => attempt,
             Some(Err(unreached)) if unreached.sent => Attempt::Unknown(unreached.to_string()),
             // It cannot answer, or got nothing: it did nothing.
@@ -239,10 +253,23 @@ impl RaftGroups {
 
     async fn barrier_there(&self, group: &Group, peer: u64) -> Attempt<Barrier> {
         let asked = ask(self.transport.as_ref(), peer, group.id, &Request::Barrier);
-        match unless_moved(group, peer, asked).await {
+        match self.unless_moved(group, peer, asked).await {
             Some(Ok(Response::Barrier(attempt))) => attempt,
             // A barrier changes nothing: asking again is always right.
             Some(Ok(_) | Err(_)) | None => Attempt::Again(None),
+        }
+    }
+
+    /// What comes of asking a group's leader; `None` when another node turns out to lead meanwhile: the one asked may be cut off
+    /// and never answer.
+    async fn unless_moved<T>(&self, group: &Group, peer: u64, asked: impl Future<Output = T>) -> Option<T> {
+        // Without a replica here nobody tells this node who leads: what it knows may be of old.
+        if group.elsewhere(self.node).is_some() {
+            return Some(asked.await);
+        }
+        match select(pin!(asked), pin!(group.led_by_another(peer))).await {
+            Either::Left((answer, _)) => Some(answer),
+            Either::Right(((), _)) => None,
         }
     }
 
@@ -323,15 +350,6 @@ impl RaftGroups {
             Ok(done) => done.map_err(Unavailable),
             Err(_) => Err(Unavailable(format!("{} did not answer within {:?}", name(group), self.budget))),
         }
-    }
-}
-
-/// What comes of asking a group's leader; `None` when another node turns out to lead meanwhile: the one asked may be cut off
-/// and never answer.
-async fn unless_moved<T>(group: &Group, peer: u64, asked: impl Future<Output = T>) -> Option<T> {
-    match select(pin!(asked), pin!(group.led_by_another(peer))).await {
-        Either::Left((answer, _)) => Some(answer),
-        Either::Right(((), _)) => None,
     }
 }
 

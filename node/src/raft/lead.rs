@@ -81,7 +81,7 @@ impl RaftGroups {
 
 /// Whether a member of a group hears this leader and has almost all of its log.
 pub(super) fn follows(group: &Group, member: u64) -> bool {
-    let metrics = group.raft.metrics();
+    let metrics = group.raft().metrics();
     let metrics = metrics.borrow_watched();
     let (Some(replication), Some(heard)) = (&metrics.replication, &metrics.heartbeat) else { return false };
     let matched = replication.get(&member).and_then(Option::as_ref).map_or(0, LogId::index);
@@ -91,7 +91,7 @@ pub(super) fn follows(group: &Group, member: u64) -> bool {
 }
 
 async fn hand_over(group: &Group, voter: u64) {
-    match group.raft.trigger().transfer_leader(voter).await {
+    match group.raft().trigger().transfer_leader(voter).await {
         Ok(()) => tracing::info!(group = %name(group.id), to = voter, "leadership is handed over"),
         Err(e) => tracing::warn!(group = %name(group.id), to = voter, reason = %e, "leadership stays"),
     }

@@ -64,6 +64,7 @@ fn row_name(key: MetaKey) -> &'static str {
         MetaKey::Purged(_) => "the end of the purged log",
         MetaKey::Applied(_) => "the end of the applied log",
         MetaKey::Condemned(_) => "the mark of a condemned state",
+        MetaKey::Departed(_) => "the end of the deleted log",
     }
 }
 

@@ -76,7 +76,7 @@ impl RaftGroups {
             Step::Part(node) => ChangeMembers::RemoveNodes(BTreeSet::from([*node])),
         };
         let stays = matches!(step, Step::Follow(_));
-        match tokio::time::timeout(STEP_LIMIT, group.raft.change_membership(change, stays)).await {
+        match tokio::time::timeout(STEP_LIMIT, group.raft().change_membership(change, stays)).await {
             Ok(Ok(_)) => tracing::info!(group = %name(group.id), ?step, "members have changed"),
             Ok(Err(e)) => tracing::warn!(group = %name(group.id), ?step, reason = %e, "members do not change yet"),
             Err(_) => tracing::warn!(group = %name(group.id), ?step, "members do not change in time"),
@@ -87,7 +87,7 @@ impl RaftGroups {
 impl Group {
     /// Voters and learners, unless a change of them is under way.
     fn members(&self) -> Option<(BTreeSet<u64>, BTreeSet<u64>)> {
-        let metrics = self.raft.metrics();
+        let metrics = self.raft().metrics();
         let metrics = metrics.borrow_watched();
         let membership = metrics.membership_config.membership();
         let uniform = membership.get_joint_config().len() == 1;

@@ -9,6 +9,7 @@ use quorate_proto::{Command, Outcome};
 use serde::{Deserialize, Serialize};
 
 use super::check::Told;
+use super::departed::Confirmed;
 use super::far::{Look, Opened, Seen};
 use super::status::NodeStats;
 use super::types::{LogId, SnapshotMeta, Types, Vote};
@@ -58,6 +59,8 @@ pub(super) enum Request {
         /// At what.
         look: Look,
     },
+    /// Say who the members are, if you lead, for a node whose replica left.
+    Members,
 }
 
 /// A peer's response.
@@ -89,6 +92,8 @@ pub(super) enum Response {
     Seen(Seen),
     /// The replica cannot answer.
     Failed(String),
+    /// To `Members`.
+    Members(Attempt<Confirmed>),
 }
 
 /// What a leader confirmed for a read.

@@ -7,6 +7,7 @@
 mod append;
 mod aside;
 mod check;
+mod departed;
 mod far;
 mod group;
 mod groups;

@@ -15,8 +15,9 @@ use tokio::sync::Semaphore;
 
 use super::aside::Asides;
 use super::check::{Checks, condemned};
+use super::departed::departed;
 use super::far::{READS_MAX, Views};
-use super::group::Group;
+use super::group::{Group, Replica};
 use super::groups::RaftGroups;
 use super::log::Log;
 use super::peer::{Peers, Transport};
@@ -145,7 +146,16 @@ impl RaftGroups {
         let definitions = Arc::new(Definitions::default());
         let machine = Machine { definitions: Arc::clone(&definitions) };
         let ids = std::iter::once(GroupId::Catalog).chain((0..store.shards).map(GroupId::Shard));
-        let groups = try_join_all(ids.map(|id| open_group(&options, &machine, id))).await?;
+        let damaged = |e: openraft::ConfigError| OpenError::Damaged(e.to_string());
+        let config = Arc::new(config(&options).validate().map_err(damaged)?);
+        let base = Base {
+            node: options.node,
+            engine: Arc::clone(&options.engine),
+            transport: Arc::clone(&options.transport),
+            machine,
+            config: Arc::clone(&config),
+        };
+        let groups = try_join_all(ids.map(|id| open_group(&base, options.log_bytes_max, id))).await?;
         try_join_all(groups.iter().map(|group| found(&options, store, group))).await?;
         let founded = groups.iter().filter(|group| group.id == GroupId::Catalog || options.founds(group.id)).map(begun);
         if !store.founded && try_join_all(founded).await?.into_iter().all(|begun| begun) {
@@ -160,6 +170,7 @@ impl RaftGroups {
             engine,
             transport,
             definitions,
+            config,
             budget,
             groups,
             stopping: AtomicBool::new(false),
@@ -219,24 +230,47 @@ fn config(options: &Options) -> Config {
     }
 }
 
-async fn open_group(options: &Options, machine: &Machine, id: GroupId) -> Result<Group, OpenError> {
+/// What the replicas of a node stand on.
+pub(super) struct Base {
+    pub(super) node: u64,
+    pub(super) engine: Arc<dyn Engine>,
+    pub(super) transport: Arc<dyn Transport>,
+    pub(super) machine: Machine,
+    pub(super) config: Arc<Config>,
+}
+
+/// Opens a replica over what there is of it.
+pub(super) async fn open_replica(base: &Base, id: GroupId, watch: &Arc<Watch>) -> Result<Replica, String> {
+    let state = State::open(Arc::clone(&base.engine), id, base.machine.clone(), Arc::clone(watch));
+    let state = state.map_err(|e| e.to_string())?;
+    let transport = Arc::clone(&base.transport);
+    let peers = Peers { transport, node: base.node, group: id, watch: Arc::clone(watch) };
+    let log = Log::new(Arc::clone(&base.engine), id);
+    let raft = Raft::new(base.node, Arc::clone(&base.config), peers, log, state.clone()).await;
+    Ok(Replica { raft: raft.map_err(|e| e.to_string())?, state })
+}
+
+async fn open_group(base: &Base, log_bytes_max: u64, id: GroupId) -> Result<Group, OpenError> {
     let bad = |why: String| OpenError::Damaged(format!("{} cannot start: {why}", name(id)));
-    if let Some(why) = condemned(options.engine.as_ref(), id)? {
+    if let Some(why) = condemned(base.engine.as_ref(), id)? {
         return Err(bad(why));
     }
     let watch = Arc::new(Watch::default());
-    let state = State::open(Arc::clone(&options.engine), id, machine.clone(), Arc::clone(&watch))
-        .map_err(|e| bad(e.to_string()))?;
-    let transport = Arc::clone(&options.transport);
-    let peers = Peers { transport, node: options.node, group: id, watch: Arc::clone(&watch) };
-    let log = Log::new(Arc::clone(&options.engine), id);
-    let config = config(options).validate().map_err(|e| bad(e.to_string()))?;
-    let raft = Raft::new(options.node, Arc::new(config), peers, log, state.clone()).await;
-    let raft = raft.map_err(|e| bad(e.to_string()))?;
-    let (staging, trimmed, log_bytes_max) = (Mutex::new(None), AtomicU64::new(0), options.log_bytes_max);
-    let (answered, rounds, checks, hosts) = (Mutex::new(None), Rounds::default(), Checks::default(), RwLock::default());
-    let needed = AtomicBool::new(false);
-    Ok(Group { id, raft, watch, state, staging, log_bytes_max, trimmed, answered, rounds, checks, hosts, needed })
+    Ok(Group {
+        id,
+        replica: RwLock::new(open_replica(base, id, &watch).await.map_err(bad)?),
+        watch,
+        closed: AtomicBool::new(false),
+        departed: Mutex::new(departed(base.engine.as_ref(), id)?),
+        staging: Mutex::new(None),
+        log_bytes_max,
+        trimmed: AtomicU64::new(0),
+        answered: Mutex::new(None),
+        rounds: Rounds::default(),
+        checks: Checks::default(),
+        hosts: RwLock::default(),
+        needed: AtomicBool::new(false),
+    })
 }
 
 /// Founds a group that never was: its members go into its log. All members may do it, with the same entry.
@@ -251,26 +285,26 @@ async fn found(options: &Options, store: Store, group: &Group) -> Result<(), Ope
     if !options.founds(group.id) {
         return Ok(());
     }
-    group.raft.initialize(options.founders(group.id).clone()).await.map_err(|e| bad(e.to_string()))
+    group.raft().initialize(options.founders(group.id).clone()).await.map_err(|e| bad(e.to_string()))
 }
 
 /// Whether a group has a log or a state here.
 async fn begun(group: &Group) -> Result<bool, OpenError> {
     let bad = |e| OpenError::Damaged(format!("{} does not start: {e}", name(group.id)));
-    group.raft.is_initialized().await.map_err(bad)
+    group.raft().is_initialized().await.map_err(bad)
 }
 
 /// Makes a voter alone the leader at once: no other can be.
 async fn lead(node: u64, group: &Group) -> Result<(), OpenError> {
     let bad = |why: String| OpenError::Damaged(format!("{} does not start: {why}", name(group.id)));
-    let voters = group.raft.with_raft_state(voters).await.map_err(|e| bad(e.to_string()))?;
+    let voters = group.raft().with_raft_state(voters).await.map_err(|e| bad(e.to_string()))?;
     if voters != [node] {
         return Ok(());
     }
-    if !group.raft.is_leader() {
-        group.raft.trigger().elect(false).await.map_err(|e| bad(e.to_string()))?;
+    if !group.raft().is_leader() {
+        group.raft().trigger().elect(false).await.map_err(|e| bad(e.to_string()))?;
     }
-    let wait = group.raft.wait(Some(START_LIMIT));
+    let wait = group.raft().wait(Some(START_LIMIT));
     wait.current_leader(node, "one voter leads").await.map(drop).map_err(|e| bad(e.to_string()))
 }
 

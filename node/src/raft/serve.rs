@@ -43,12 +43,15 @@ impl RaftGroups {
     }
 
     async fn answer(&self, group: &Group, request: Request) -> Response {
-        let raft = &group.raft;
+        let raft = group.raft();
         match request {
             Request::Append(append) => {
                 let appended = raft.append_entries(append).await;
                 group.trim().await;
                 appended.map_or_else(|e| Response::Failed(e.to_string()), Response::Append)
+            }
+            Request::Vote(vote) | Request::PreVote(vote) if !group.has_enough(&vote) => {
+                Response::Failed(format!("a replica of {} left this node that had more", name(group.id)))
             }
             Request::Vote(vote) => {
                 raft.vote(vote).await.map_or_else(|e| Response::Failed(e.to_string()), Response::Vote)
@@ -70,6 +73,7 @@ impl RaftGroups {
             }
             Request::Propose(command) => Response::Proposed(self.propose_here(group, command).await),
             Request::Barrier => Response::Barrier(group.barrier(&self.clock).await),
+            Request::Members => Response::Members(group.confirm_members(&self.clock, self.node).await),
             Request::View => match self.open_view(group).await {
                 Ok(opened) => Response::Opened(opened),
                 Err(why) => Response::Failed(why),
@@ -113,8 +117,11 @@ fn stopped(group: &Group, e: &openraft::errors::Fatal<Types>) -> Response {
 
 fn take(group: &Group, first: Option<SnapshotMeta>, bytes: &[u8]) -> Response {
     let mut staging = group.staging.lock().unwrap_or_else(PoisonError::into_inner);
+    if group.closed.load(Ordering::Relaxed) {
+        return Response::Failed(format!("{} is being opened anew", name(group.id)));
+    }
     if let Some(meta) = first {
-        *staging = Some((meta, group.state.stage()));
+        *staging = Some((meta, group.state().stage()));
     }
     let Some((_, arriving)) = staging.as_mut() else {
         return Response::Failed("a chunk of a snapshot came before its first".to_owned());

@@ -30,6 +30,8 @@ pub(crate) struct State {
     machine: Machine,
     applied: Applied,
     watch: Arc<Watch>,
+    /// Whether nothing is written any more. Held while something is.
+    ended: Arc<Mutex<bool>>,
 }
 
 /// What clones and others share of a state.
@@ -72,12 +74,25 @@ impl State {
         }
         engine.write(batch)?;
         watch.generation.store(applied.generation, Ordering::Relaxed);
-        Ok(Self { engine, group, machine, applied, watch })
+        Ok(Self { engine, group, machine, applied, watch, ended: Arc::default() })
+    }
+
+    /// From now on nothing is written, whatever is still under way: Raft does not wait for it when it stops.
+    pub(super) fn end(&self) {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+
+    fn write(&self, batch: Batch) -> Result<(), Fatal> {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if *ended { Err(Fatal("the replica has left this node".to_owned())) } else { Ok(self.engine.write(batch)?) }
     }
 
     /// A replica that cannot go on says why once, clearly, and stops.
     fn stop(&self, fatal: &Fatal) -> io::Error {
         let text = format!("{} stops on this node: {fatal}", name(self.group));
+        if *self.ended.lock().unwrap_or_else(PoisonError::into_inner) {
+            return io::Error::other(text);
+        }
         tracing::error!(group = %name(self.group), reason = %fatal, "a replica stops");
         drop(self.watch.fatal.set(text.clone()));
         io::Error::other(text)
@@ -119,7 +134,7 @@ impl State {
         rows.write(&mut batch, overlay.into_writes());
         applied.write(&mut batch, self.group);
         self.watch.written.fetch_add(batch.bytes(), Ordering::Relaxed);
-        self.engine.write(batch)?;
+        self.write(batch)?;
         self.applied = applied;
         self.watch.changed.notify_one();
         self.watch.sending.is_under_way();
@@ -210,7 +225,7 @@ impl RaftStateMachine<Types> for State {
         let mut batch = Batch::default();
         applied.write(&mut batch, self.group);
         batch.delete_range(Family::State, one_generation(self.group, old));
-        self.engine.write(batch)?;
+        self.write(batch).map_err(io::Error::other)?;
         flush(self.engine.as_ref()).await?;
         self.applied = applied;
         self.watch.changed.notify_one();

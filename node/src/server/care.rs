@@ -13,6 +13,9 @@ use crate::config::Watch;
 use crate::peers::{ClockWatch, Peers};
 use crate::raft::RaftGroups;
 
+/// How often to look whether replicas have left the node.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
 /// What there is to watch.
 pub(super) struct Care {
     pub(super) groups: Arc<RaftGroups>,
@@ -33,6 +36,15 @@ impl Care {
             () = checks => {}
             () = self.clocks() => {}
             () = self.disk().run() => {}
+            () = self.departed() => {}
+        }
+    }
+
+    /// Its own turn: a leader that is asked may not answer for a while.
+    async fn departed(&self) {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            self.groups.clear_departed().await;
         }
     }
 

@@ -37,6 +37,10 @@ impl Direct {
         self.nodes.lock().unwrap().insert(node, Arc::downgrade(groups));
     }
 
+    pub(super) fn has(&self, node: u64) -> bool {
+        self.node(node).is_some()
+    }
+
     pub(super) fn take_out(&self, node: u64) {
         self.nodes.lock().unwrap().remove(&node);
     }

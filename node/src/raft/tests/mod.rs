@@ -4,6 +4,7 @@
 mod away;
 mod check;
 mod cluster;
+mod departed;
 mod disk;
 mod durability;
 #[cfg(feature = "rocks")]
