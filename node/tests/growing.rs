@@ -14,6 +14,7 @@ mod load;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use binary::http;
 use cluster::{Cluster, publish};
 use load::Load;
 use serde_json::{Value, json};
@@ -51,6 +52,19 @@ async fn nodes_come_are_replaced_and_go_and_no_call_fails() {
         assert!(begun.elapsed() < Duration::from_secs(20), "{}", cluster.told(0));
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+
+    // What a node has no replica of, it reads in few round trips, also lists.
+    let (mut reads, mut trips) = (0, 0);
+    for number in 0..5 {
+        let (_, figures) = http("GET", &format!("{}/metrics", cluster.url(number, 1)), "", "").await;
+        let figure = |name| {
+            let line = figures.as_str().unwrap().lines().find_map(|line| line.strip_prefix(name));
+            line.unwrap().trim().parse::<u64>().unwrap()
+        };
+        reads += figure("quorate_far_reads_total");
+        trips += figure("quorate_far_trips_total");
+    }
+    assert!(reads > 10 && trips <= 6 * reads, "{trips} round trips for {reads} reads");
 
     // The last one's disk is gone.
     let lost = cluster.number(4, &operator).await;

@@ -3,11 +3,16 @@
 
 mod support;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use agentprocess::{FieldType, Target};
 use quorate_proto::shard::{Action, ShardCommand};
 use quorate_proto::{Caller, Code, FileId, Reply, Unique};
-use quorate_statemachine::shard::data;
 use quorate_statemachine::shard::read::{self, PageSize, RunFilter, RunState};
+use quorate_statemachine::shard::{ahead, data};
+use quorate_statemachine::store::{Fatal, Memory, Read, Row};
 use support::process::{agent, finish, minutes, object, one, process, role, task, wait_for};
 use support::{World, at, good, person, refused, submission, text};
 
@@ -323,5 +328,66 @@ fn a_version_shows_its_own_order_of_fields() {
         let view = read::claim_view(&w.store, &w.machine.definitions, &seen, &claim).unwrap();
         let output = at(at(&view, "step"), "output").as_object().unwrap();
         assert_eq!(support::keys(output), order, "{org} {version}");
+    }
+}
+
+/// Notes which rows are read.
+struct Noted<'a> {
+    store: &'a Memory,
+    gets: RefCell<Vec<Vec<u8>>>,
+    scanned: RefCell<Vec<Vec<u8>>>,
+}
+
+impl Read for Noted<'_> {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Fatal> {
+        self.gets.borrow_mut().push(key.to_vec());
+        self.store.get(key)
+    }
+
+    fn scan(&self, range: Range<Vec<u8>>, reverse: bool, limit: usize) -> Result<Vec<Row>, Fatal> {
+        let rows = self.store.scan(range, reverse, limit)?;
+        self.scanned.borrow_mut().extend(rows.iter().map(|(key, _)| key.clone()));
+        Ok(rows)
+    }
+}
+
+/// Reads, and tells how much it found.
+type Reading<'a> = &'a dyn Fn(&dyn Read) -> usize;
+
+/// Whoever reads from afar has every row of a list once it has what the scans lead to, and what the heads point at.
+#[test]
+fn what_lists_read_is_known_ahead() {
+    let steps = vec![agent("a", one(1)), task("t", role("reviewer"), one(2)), finish("done", "ok")];
+    let mut w = World::new(&[process("p", &[], steps)]);
+    let runs: Vec<_> = (0..6).map(|_| w.start(&a1(), "p", "{}").unwrap()).collect();
+    for run in &runs[..3] {
+        w.work(&a1(), *run, "a");
+    }
+    // One was refused, and its lease ended: it left issues behind.
+    let claim = w.claim(&a1(), runs[3], "a").unwrap();
+    w.submit(&a1(), &claim, submission("{}", "", None)).unwrap_err();
+    w.advance(minutes(60));
+    w.tick();
+    let (reviewer, size) = (person("r", &["g_rev"]), PageSize { items: 100, bytes: u64::MAX });
+    let definitions = &w.machine.definitions;
+    let reads: [Reading<'_>; 4] = [
+        &|store| read::work_page(store, definitions, &a1(), None, None, size, w.at).unwrap().items.len(),
+        &|store| read::work_page(store, definitions, &reviewer, None, None, size, w.at).unwrap().items.len(),
+        &|store| read::runs_page(store, "o", &RunFilter::default(), None, 100).unwrap().items.len(),
+        &|store| usize::from(read::get_run(store, definitions, "o", runs[0], w.at).unwrap().is_some()),
+    ];
+    for (number, (reads, found)) in reads.iter().zip([3, 3, 6, 1]).enumerate() {
+        let noted = Noted { store: &w.store, gets: RefCell::default(), scanned: RefCell::default() };
+        assert_eq!(reads(&noted), found, "{number}");
+        let heads: Vec<_> = noted.scanned.borrow().iter().filter_map(|key| ahead::of_index(key)).collect();
+        let pointed = |head: &Vec<u8>| ahead::of_row(head, &w.store.get(head).unwrap().unwrap());
+        let known: BTreeSet<_> = heads.iter().flat_map(pointed).chain(heads.clone()).collect();
+        let gets = noted.gets.into_inner();
+        let asked: Vec<_> = gets.iter().filter(|key| !known.contains(*key)).collect();
+        // A run that is asked for by its id: its head is, and leads to the rest.
+        let rest: Vec<_> =
+            asked.iter().filter(|key| !asked.first().is_some_and(|head| pointed(head).contains(key))).collect();
+        assert_eq!(rest.len(), usize::from(number == 3), "{number}: {rest:?}");
+        assert!(gets.len() > found, "{number}: {}", gets.len());
     }
 }

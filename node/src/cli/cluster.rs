@@ -135,14 +135,17 @@ async fn drain(client: &Client, node: u64, wait: Duration) -> anyhow::Result<Dra
         if told.state == "drained" || told.state == "unreachable" {
             break;
         }
-        anyhow::ensure!(
-            begun.elapsed() < wait,
-            "node {node} is drained, and leads {} groups yet: nobody else takes them over now; see quorate cluster status",
-            told.leads
-        );
+        anyhow::ensure!(begun.elapsed() < wait, "node {node} is to lead nothing, but {}", yet(told.leads));
         tokio::time::sleep(LOOK_EVERY).await;
     }
     Ok(drained)
+}
+
+fn yet(leads: usize) -> String {
+    match leads {
+        0 => "has not heard of it yet".to_owned(),
+        groups => format!("leads {groups} groups yet: nobody else takes them over now; see quorate cluster status"),
+    }
 }
 
 fn words(plan: &ClusterPlan) -> String {

@@ -1,17 +1,20 @@
-//! Reads of a group that has no replica here: the rows are looked up, one by one, in a view that a replica elsewhere holds open.
+//! Reads of a group that has no replica here: the rows are looked up in a view that a replica elsewhere holds open.
 //!
-//! A read is any function of rows. So nothing that reads needs to know where the rows are: far ones take a round trip each.
-//! When the other node goes away meanwhile, the read begins anew at another.
+//! A read is any function of rows. So nothing that reads needs to know where the rows are. A far row takes a round trip, unless it
+//! came ahead: with the head of a run come the small rows that it points at, and for an index row that was scanned
+//! the heads of the next ones. When the other node goes away meanwhile, the read begins anew at another.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentprocess::time::Timestamp;
 use openraft::AsyncRuntime as _;
 use quorate_proto::GroupId;
+use quorate_statemachine::shard::ahead;
 use quorate_statemachine::store::{Fatal, Read, Row};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +34,14 @@ const VIEW_LIMIT: Duration = Duration::from_secs(15);
 const SCAN_BYTES: usize = 1 << 20;
 /// Rows that are looked up together for a scan, in rows: one may be as large as a run's data.
 const SCAN_ROWS: usize = 8;
+/// Values that come with one that is asked for, since the reader scanned what leads to them, in values.
+const AHEAD_VALUES: usize = 32;
+/// How large a row may be that comes ahead since another points at it, in bytes. Larger ones are read when they are asked for.
+const AHEAD_BYTES_MAX: usize = 4096;
+/// How many keys a read expects to ask for, in keys.
+const ROWS_EXPECTED_MAX: usize = 4096;
+/// How much of what came ahead a read keeps, in bytes.
+const KEPT_BYTES_MAX: usize = 8 << 20;
 /// How long a replica may take to open a view, before another is asked.
 const OPEN_LIMIT: Duration = Duration::from_secs(3);
 /// How long a row may take.
@@ -48,11 +59,14 @@ pub(super) struct Opened {
     at: Timestamp,
 }
 
+/// A key and the value under it.
+type Value = (Vec<u8>, Option<Vec<u8>>);
+
 /// A look at a view of a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Look {
-    /// The value under a key.
-    Get(Vec<u8>),
+    /// The value under the first key, and what fits of those under the others, which the reader expects to ask for next.
+    Get(Vec<Vec<u8>>),
     /// Rows of a range.
     Scan {
         /// The range.
@@ -69,8 +83,8 @@ pub(super) enum Look {
 /// What a look shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Seen {
-    /// To `Get`.
-    Value(Option<Vec<u8>>),
+    /// To `Get`: the values that were asked for, each with the small rows it points at.
+    Values(Vec<Value>),
     /// To `Scan`: rows, and whether there may be more of the range.
     Rows(Vec<Row>, bool),
     /// To `Close`.
@@ -127,7 +141,7 @@ impl Views {
 fn seen(rows: &Rows, look: Look) -> Result<Seen, Fatal> {
     let (mut range, reverse, limit) = match look {
         Look::Close => return Ok(Seen::Closed),
-        Look::Get(key) => return rows.get(&key).map(Seen::Value),
+        Look::Get(keys) => return values(rows, keys).map(Seen::Values),
         Look::Scan { range, reverse, limit } => (range, reverse, usize::try_from(limit).unwrap_or(usize::MAX)),
     };
     let (mut found, mut bytes) = (Vec::new(), 0);
@@ -148,9 +162,75 @@ fn seen(rows: &Rows, look: Look) -> Result<Seen, Fatal> {
     Ok(Seen::Rows(found, false))
 }
 
+fn values(rows: &Rows, keys: Vec<Vec<u8>>) -> Result<Vec<Value>, Fatal> {
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    for key in keys.into_iter().take(1 + AHEAD_VALUES) {
+        if bytes >= SCAN_BYTES {
+            break;
+        }
+        let value = rows.get(&key)?;
+        let pointed = value.as_deref().map(|value| ahead::of_row(&key, value)).unwrap_or_default();
+        bytes += key.len() + value.as_ref().map_or(0, Vec::len);
+        found.push((key, value));
+        for key in pointed {
+            let value = rows.get(&key)?.filter(|value| value.len() <= AHEAD_BYTES_MAX && bytes < SCAN_BYTES);
+            if let Some(value) = value {
+                bytes += key.len() + value.len();
+                found.push((key, Some(value)));
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// What is left of a range after a row of it.
 fn beyond(range: Range<Vec<u8>>, key: &[u8], reverse: bool) -> Range<Vec<u8>> {
     if reverse { range.start..key.to_vec() } else { [key, &[0]].concat()..range.end }
+}
+
+/// How far reads did, since the node started.
+#[derive(Debug, Default)]
+pub struct FarFigures {
+    /// Reads that were done elsewhere.
+    pub reads: AtomicU64,
+    /// Round trips of them, those that open a view among them.
+    pub trips: AtomicU64,
+}
+
+/// What came ahead of being asked for. The view does not change, so it is right whenever it is asked for.
+#[derive(Default)]
+struct Ahead {
+    values: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    bytes: usize,
+    /// Keys that what was scanned leads to, in the order of the scans.
+    expected: Vec<Vec<u8>>,
+}
+
+impl Ahead {
+    fn scanned(&mut self, rows: &[Row]) {
+        if self.expected.len() > ROWS_EXPECTED_MAX {
+            self.expected.clear();
+        }
+        self.expected.extend(rows.iter().filter_map(|(key, _)| ahead::of_index(key)));
+    }
+
+    /// A key, and those that are asked for after it as far as is known.
+    fn with_next(&self, key: &[u8]) -> Vec<Vec<u8>> {
+        let at = self.expected.iter().position(|expected| expected == key);
+        let next = at.map_or(&[][..], |at| &self.expected[at + 1..]).iter();
+        let next = next.filter(|next| *next != key && !self.values.contains_key(*next)).take(AHEAD_VALUES);
+        std::iter::once(key.to_vec()).chain(next.cloned()).collect()
+    }
+
+    fn keep(&mut self, values: Vec<Value>) {
+        if self.bytes > KEPT_BYTES_MAX {
+            (self.values, self.bytes) = (BTreeMap::new(), 0);
+        }
+        for (key, value) in values {
+            self.bytes += key.len() + value.as_ref().map_or(0, Vec::len);
+            self.values.insert(key, value);
+        }
+    }
 }
 
 /// A view that a peer holds open. It is read where waiting holds up nobody.
@@ -161,12 +241,15 @@ struct Far {
     view: u64,
     /// Whether a look came to nothing: what was read is void.
     broken: AtomicBool,
+    ahead: RefCell<Ahead>,
+    figures: Arc<FarFigures>,
     #[cfg(not(madsim))]
     runtime: tokio::runtime::Handle,
 }
 
 impl Far {
     fn look(&self, look: Look) -> Result<Seen, Fatal> {
+        self.figures.trips.fetch_add(1, Ordering::Relaxed);
         let request = Request::Look { view: self.view, look };
         let seen = match self.wait(&request) {
             Ok(Response::Seen(seen)) => Ok(seen),
@@ -203,10 +286,16 @@ impl Far {
 
 impl Read for Far {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Fatal> {
-        match self.look(Look::Get(key.to_vec()))? {
-            Seen::Value(value) => Ok(value),
-            Seen::Rows(..) | Seen::Closed => Err(self.unfit()),
+        if let Some(value) = self.ahead.borrow().values.get(key) {
+            return Ok(value.clone());
         }
+        let keys = self.ahead.borrow().with_next(key);
+        let Seen::Values(values) = self.look(Look::Get(keys))? else { return Err(self.unfit()) };
+        let Some((_, value)) = values.first().filter(|(first, _)| first == key).cloned() else {
+            return Err(self.unfit());
+        };
+        self.ahead.borrow_mut().keep(values);
+        Ok(value)
     }
 
     fn scan(&self, range: Range<Vec<u8>>, reverse: bool, limit: usize) -> Result<Vec<Row>, Fatal> {
@@ -218,6 +307,7 @@ impl Read for Far {
             };
             let Some((last, _)) = rows.last() else { break };
             range = beyond(range, last, reverse);
+            self.ahead.borrow_mut().scanned(&rows);
             found.extend(rows);
             if !more {
                 break;
@@ -244,6 +334,7 @@ impl RaftGroups {
         let work = async {
             let closed = |_| "this node stops".to_owned();
             let _turn = self.far_reads.acquire().await.map_err(closed)?;
+            self.far.reads.fetch_add(1, Ordering::Relaxed);
             loop {
                 let first = self.turn.fetch_add(1, Ordering::Relaxed) % hosts.len().max(1);
                 for host in hosts.iter().cycle().skip(first).take(hosts.len()) {
@@ -272,6 +363,7 @@ impl RaftGroups {
     }
 
     async fn open_far(&self, group: GroupId, host: u64) -> Option<(Far, Timestamp)> {
+        self.far.trips.fetch_add(1, Ordering::Relaxed);
         let asked = ask(self.transport.as_ref(), host, group, &Request::View);
         let Ok(Ok(Response::Opened(opened))) = tokio::time::timeout(OPEN_LIMIT, asked).await else { return None };
         let far = Far {
@@ -280,6 +372,8 @@ impl RaftGroups {
             group,
             view: opened.view,
             broken: AtomicBool::new(false),
+            ahead: RefCell::default(),
+            figures: Arc::clone(&self.far),
             #[cfg(not(madsim))]
             runtime: tokio::runtime::Handle::current(),
         };

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use super::aside::Asides;
-use super::far::{Opened, Views};
+use super::far::{FarFigures, Opened, Views};
 use super::group::Group;
 use super::message::{Attempt, Barrier, Request, Response};
 use super::open::Base;
@@ -61,6 +61,8 @@ pub struct RaftGroups {
     pub(super) views: Views,
     /// Turns of reads elsewhere.
     pub(super) far_reads: Semaphore,
+    /// How such reads did.
+    pub(super) far: Arc<FarFigures>,
     /// Which replica elsewhere is asked next.
     pub(super) turn: AtomicUsize,
 }
@@ -181,6 +183,11 @@ impl RaftGroups {
         if let Err(e) = self.engine.close() {
             tracing::error!(error = %e, "closing the store failed");
         }
+    }
+
+    /// How reads did that were done elsewhere.
+    pub fn far(&self) -> &FarFigures {
+        &self.far
     }
 
     /// Whether this node's replica of a group leads it.

@@ -34,6 +34,7 @@ mod tests;
 mod types;
 
 pub use aside::Matter;
+pub use far::FarFigures;
 pub use groups::{GroupStats, RaftGroups};
 pub use members::Wanted;
 pub use open::{OpenError, Options, Store};

@@ -177,6 +177,7 @@ impl RaftGroups {
             asides: Asides::default(),
             views: Views::default(),
             far_reads: Semaphore::new(READS_MAX),
+            far: Arc::default(),
             turn: AtomicUsize::new(0),
         }))
     }

@@ -1,6 +1,7 @@
 //! Figures of groups and links, gathered at each scrape.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
@@ -74,6 +75,14 @@ impl Collector for Stats {
             let help = "Space left on the disk of the data folder";
             let family = encoder.encode_descriptor("disk_free", help, Some(&Unit::Bytes), MetricType::Gauge)?;
             ConstGauge::new(i64::try_from(free).unwrap_or(i64::MAX)).encode(family)?;
+        }
+        let far = self.0.far();
+        for (name, help, figure) in [
+            ("far_reads", "Reads of shards that this node has no replica of", &far.reads),
+            ("far_trips", "Round trips to other nodes that these reads took", &far.trips),
+        ] {
+            let family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            ConstCounter::new(figure.load(Ordering::Relaxed)).encode(family)?;
         }
         let help = "Whether this node should not lead, by what is against it";
         let mut family = encoder.encode_descriptor("node_aside", help, None, MetricType::Gauge)?;

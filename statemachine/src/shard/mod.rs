@@ -5,6 +5,7 @@
 
 pub mod accept;
 pub mod advance;
+pub mod ahead;
 pub mod apply;
 mod bytes;
 pub mod change;
