@@ -28,6 +28,7 @@ mod write;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentprocess::json::Value;
 use quorate_proto::Caller;
@@ -62,6 +63,11 @@ pub struct Api<G> {
     /// Turns of reads that take long or much memory.
     turns: Semaphore,
 }
+
+/// How long a client waits for an answer.
+const CALL_LIMIT: Duration = Duration::from_secs(10);
+/// The same for `upload`, which writes a file in many entries.
+const UPLOAD_LIMIT: Duration = Duration::from_secs(30);
 
 impl<G: Groups> Api<G> {
     /// The tools, with the operating system's randomness.
@@ -129,6 +135,19 @@ impl<G: Groups> Api<G> {
     /// The envelope for a call that waited too long for room on this node.
     pub fn busy(&self) -> Value {
         envelope::refused(&envelope::retry("it has as much to work on as it can hold"))
+    }
+
+    /// How long a client waits for a tool's answer at most, whatever the call goes through: shards, elections, turns.
+    pub fn limit(&self, tool: &str) -> Duration {
+        match tools::find(tool).map(|tool| tool.id) {
+            Some(Id::Upload) => UPLOAD_LIMIT,
+            Some(_) | None => CALL_LIMIT,
+        }
+    }
+
+    /// The envelope for a call that is not answered within its limit. It may still do what it was asked for.
+    pub fn late(&self, tool: &str) -> Value {
+        envelope::refused(&envelope::retry(&format!("it was not done within {} s", self.limit(tool).as_secs())))
     }
 
     async fn answer(&self, caller: &Caller, tool: &Tool, a: &Arguments) -> Answer {

@@ -99,9 +99,14 @@ impl<T: Tools> Handler<T> {
         let (tools, caller) = (Arc::clone(&self.0.tools), Arc::clone(&pending.caller));
         // The call keeps its room even when the client goes away.
         let call = async move { Some((tools.call(&caller, tool, arguments).await?, taken)) };
-        match self.0.tracker.spawn(call.in_current_span()).await {
-            Ok(answered) => answered,
-            Err(fault) => {
+        let call = self.0.tracker.spawn(call.in_current_span());
+        match tokio::time::timeout(self.0.tools.limit(tool), call).await {
+            Ok(Ok(answered)) => answered,
+            Err(_) => {
+                tracing::warn!(tool, request = &*pending.request_id, "a tool call is not answered in time and goes on");
+                Some((self.0.tools.late(tool), [None, None]))
+            }
+            Ok(Err(fault)) => {
                 tracing::error!(tool, request = &*pending.request_id, %fault, "a tool call broke");
                 None
             }

@@ -1,6 +1,7 @@
 //! What the HTTP layer asks of the tools behind it.
 
 use std::future::Future;
+use std::time::Duration;
 
 use agentprocess::json::Value;
 use axum::body::Bytes;
@@ -40,6 +41,12 @@ pub trait Tools: Send + Sync + 'static {
     /// The envelope for a call that there was no room for.
     fn busy(&self) -> Value;
 
+    /// How long a client waits for a tool's answer at most. The call goes on behind it.
+    fn limit(&self, tool: &str) -> Duration;
+
+    /// The envelope for a call that is not answered in time.
+    fn late(&self, tool: &str) -> Value;
+
     /// The file that `/files/{id}?{query}` opens.
     fn file(&self, id: &str, query: &str) -> impl Future<Output = Result<FileBody, FileError>> + Send;
 }
@@ -66,6 +73,14 @@ impl<G: Groups> Tools for Api<G> {
 
     fn busy(&self) -> Value {
         Self::busy(self)
+    }
+
+    fn limit(&self, tool: &str) -> Duration {
+        Self::limit(self, tool)
+    }
+
+    fn late(&self, tool: &str) -> Value {
+        Self::late(self, tool)
     }
 
     fn file(&self, id: &str, query: &str) -> impl Future<Output = Result<FileBody, FileError>> + Send {

@@ -85,8 +85,8 @@ async fn tools_are_listed_with_schemas_and_hints() {
     let server = Server::start().await;
     let (_, answer) = server.send("2025-11-25", r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
     let tools = at(&answer, "result.tools").as_array().unwrap();
-    assert_eq!(tools.len(), 5);
-    for (tool, reads) in tools.iter().zip([true, true, false, false, false]) {
+    assert_eq!(tools.len(), 6);
+    for (tool, reads) in tools.iter().zip([true, true, false, false, false, false]) {
         assert_eq!(at(tool, "inputSchema.type").as_str(), Some("object"));
         assert_eq!(at(tool, "outputSchema.type").as_str(), Some("object"));
         assert!(at(tool, "outputSchema.$id").is_null() && at(tool, "inputSchema.$schema").is_null());
@@ -211,7 +211,7 @@ async fn a_body_may_be_as_large_as_uploads_need() {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{"pad":"{pad}"}}}}}}"#)
     };
     let (status, answer) = server.send("2025-11-25", list(&text)).await;
-    assert_eq!((status.as_u16(), at(&answer, "result.tools").as_array().map(<[Value]>::len)), (200, Some(5)));
+    assert_eq!((status.as_u16(), at(&answer, "result.tools").as_array().map(<[Value]>::len)), (200, Some(6)));
     let (status, answer) = server.send("2025-11-25", list(&"x".repeat(10 << 20))).await;
     assert_eq!(status, 413);
     assert!(at(&answer, "error.message").as_str().unwrap().contains("at most 9437184 bytes"), "{answer}");

@@ -42,7 +42,14 @@ impl Tools for Fake {
         let input_schema = include_str!("../../../../schemas/tools/get_run.arguments.json");
         let output_schema = Some(include_str!("../../../../schemas/shared/envelope.json"));
         let info = |name, writes| ToolInfo { name, description: "For tests.", input_schema, output_schema, writes };
-        vec![info("echo", false), info("who", false), info("slow", true), info("panic", true), info("refuse", true)]
+        vec![
+            info("echo", false),
+            info("who", false),
+            info("slow", true),
+            info("late", true),
+            info("panic", true),
+            info("refuse", true),
+        ]
     }
 
     fn busy(&self) -> Value {
@@ -51,6 +58,14 @@ impl Tools for Fake {
 
     fn too_large(&self, tool: &str) -> Value {
         envelope::refused(&envelope::invalid(vec![format!("{tool}: too large")]))
+    }
+
+    fn limit(&self, tool: &str) -> Duration {
+        if tool == "late" { Duration::from_millis(200) } else { Duration::from_mins(1) }
+    }
+
+    fn late(&self, tool: &str) -> Value {
+        envelope::refused(&envelope::retry(&format!("{tool} goes on")))
     }
 
     async fn call(&self, caller: &Caller, tool: &str, arguments: Bytes) -> Option<Value> {
@@ -64,7 +79,7 @@ impl Tools for Fake {
                 let kind = if caller.kind == CallerKind::Human { "human" } else { "agent" };
                 data.set("id", caller.id.as_str()).set("org", caller.org.as_str()).set("kind", kind);
             }
-            "slow" => {
+            "slow" | "late" => {
                 self.slow.fetch_add(1, Ordering::SeqCst);
                 self.begun.notify_one();
                 self.go_on.notified().await;

@@ -14,6 +14,22 @@ impl Server {
 }
 
 #[tokio::test]
+async fn a_call_that_takes_too_long_is_answered_and_goes_on() {
+    let server = Server::start().await;
+    let (status, body) = server.send("2025-11-25", SLOW.replace("slow", "late")).await;
+    let body = format!("{body:?}");
+    assert!(status == 200 && body.contains("retry") && body.contains("late goes on"), "{body}");
+    server.tools.go_on.notify_one();
+    tokio::time::timeout(Duration::from_secs(5), async {
+        while server.tools.finished.load(Ordering::SeqCst) < 1 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await
+    .expect("it goes on to its end");
+}
+
+#[tokio::test]
 async fn a_call_finishes_when_its_client_goes_away() {
     let mut server = Server::start().await;
     let call = tokio::spawn(server.post("2025-11-25", SLOW).send());
