@@ -9,7 +9,7 @@ use std::time::Duration;
 use agentprocess::time::Timestamp;
 use quorate_proto::shard::ShardCommand;
 use quorate_proto::{Command, GroupId};
-use quorate_statemachine::shard::read::{due, next_timer};
+use quorate_statemachine::shard::read::due;
 use tokio::task::JoinHandle;
 
 use crate::clock::Clock;
@@ -58,12 +58,12 @@ pub async fn settle<G: Groups>(groups: &G) -> Result<(), Unavailable> {
     Ok(())
 }
 
-/// Sleeps until a shard's next timer, or until something changes it, and fires while something is due.
+/// Sleeps until a shard's next timer, or until there is an earlier one, and fires while something is due.
 async fn watch(groups: Arc<RaftGroups>, clock: Arc<Clock>, shard: GroupId) {
     loop {
         // Before looking, so that an advance while looking counts.
         let advanced = clock.changed();
-        let first = if groups.leads(shard) { first(&groups, shard) } else { None };
+        let first = first(&groups, shard);
         let now = clock.now();
         if first.is_some_and(|first| first <= now) {
             // One tick fires a bounded number; the next round looks whether more is due.
@@ -86,17 +86,10 @@ async fn watch(groups: Arc<RaftGroups>, clock: Arc<Clock>, shard: GroupId) {
 }
 
 fn first(groups: &RaftGroups, shard: GroupId) -> Option<Timestamp> {
-    match groups.peek(shard, next_timer) {
-        Ok(Ok(first)) => first,
-        Ok(Err(e)) => {
-            tracing::error!(?shard, reason = %e, "timers cannot be read");
-            None
-        }
-        Err(e) => {
-            tracing::debug!(?shard, reason = %e.0, "timers wait");
-            None
-        }
-    }
+    groups.first_timer(shard).unwrap_or_else(|e| {
+        tracing::warn!(?shard, reason = %e.0, "timers cannot be read");
+        None
+    })
 }
 
 fn until(first: Timestamp, now: Timestamp) -> Duration {

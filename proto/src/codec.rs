@@ -6,6 +6,9 @@ use serde::de::DeserializeOwned;
 /// Format of everything this build writes.
 const FORMAT: u8 = 1;
 
+/// Room that is made at once, in bytes: most rows and messages fit.
+const ROOM: usize = 256;
+
 /// Bytes that this build cannot read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadBytes(pub String);
@@ -22,8 +25,10 @@ impl std::error::Error for BadBytes {}
 /// # Panics
 /// Never for this project's types: they hold no maps with unserializable keys and no unsized sequences.
 pub fn encode<T: Serialize>(value: &T) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(ROOM);
+    bytes.push(FORMAT);
     #[expect(clippy::expect_used, reason = "serializing an owned value of ours into memory cannot fail")]
-    postcard::to_extend(value, vec![FORMAT]).expect("our types serialize")
+    postcard::to_extend(value, bytes).expect("our types serialize")
 }
 
 /// How many bytes [`encode`] would make of a value.

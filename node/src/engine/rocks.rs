@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rocksdb::{ColumnFamily, ColumnFamilyDescriptor, DB, DBRawIterator, ReadOptions, Snapshot, WriteBatch};
 use self_cell::self_cell;
@@ -16,6 +17,11 @@ use self_cell::self_cell;
 use super::condition::Keeper;
 use super::rocks_options::{database_options, family_options, late_options};
 use super::{Batch, Change, Condition, Engine, EngineError, FAMILIES, Family, Flushed, Look, Row};
+
+/// When a flush was for so many, the next one waits for more to come.
+const MANY: usize = 3;
+/// How long it waits. On a disk that flushes fast the rest of the work is what there is too little time for.
+const GATHER: Duration = Duration::from_millis(4);
 
 /// An engine on `RocksDB`.
 pub struct Rocks {
@@ -68,9 +74,14 @@ impl Rocks {
 /// Flushes for all who wait, until the engine is closed.
 #[cfg_attr(feature = "late-flush", expect(dead_code, reason = "this build is late on purpose"))]
 fn flush_all(database: &RwLock<Option<Arc<DB>>>, keeper: &Keeper, waiting: &Receiver<Flushed>) {
+    let mut last = 0;
     while let Ok(first) = waiting.recv() {
+        if last >= MANY {
+            std::thread::sleep(GATHER);
+        }
         // Whoever asks from here on may have written after the flush began, and waits for the next.
         let all: Vec<_> = std::iter::once(first).chain(waiting.try_iter()).collect();
+        last = all.len();
         let result = flush_now(database, keeper);
         for done in all {
             done(result.clone());

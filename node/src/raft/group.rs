@@ -80,7 +80,7 @@ impl Group {
 
     /// Proposes here: the outcome, and the entry's place in the log.
     pub(super) async fn propose(&self, entry: Entry) -> Attempt<(Outcome, LogId)> {
-        match self.raft().client_write(Proposal(entry)).await {
+        match self.raft().client_write(Proposal(Arc::new(entry))).await {
             Ok(written) => {
                 self.trim().await;
                 let nothing = || Attempt::Unknown(format!("{} answered nothing", name(self.id)));

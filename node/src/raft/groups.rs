@@ -15,6 +15,7 @@ use quorate_proto::shard::{Action, ShardCommand};
 use quorate_proto::{Command, Entry, GroupId, Outcome, codec};
 use quorate_statemachine::Machine;
 use quorate_statemachine::shard::Definitions;
+use quorate_statemachine::shard::read::next_timer;
 use quorate_statemachine::store::Read;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
@@ -200,7 +201,21 @@ impl RaftGroups {
         self.engine.condition()
     }
 
-    /// Waits until this node's replica of a group has changed. One waits at a time; a change before the call counts.
+    /// The first timer of a shard this node leads. From now on [`Self::changed`] tells of earlier ones only; of every change
+    /// while it does not lead.
+    pub fn first_timer(&self, shard: GroupId) -> Result<Option<Timestamp>, Unavailable> {
+        let group = self.group(shard)?;
+        // Before looking, so that what is written meanwhile is told.
+        group.watch.first_timer.store(0, Ordering::SeqCst);
+        if !group.leads() {
+            return Ok(None);
+        }
+        let first = self.peek(shard, next_timer)?.map_err(|e| Unavailable(e.0))?;
+        group.watch.first_timer.store(first.map_or(i64::MAX, |first| first.0), Ordering::SeqCst);
+        Ok(first)
+    }
+
+    /// Waits until this node's replica of a group may have an earlier timer. One waits at a time; a change before the call counts.
     pub async fn changed(&self, group: GroupId) {
         match self.group(group) {
             Ok(group) => group.watch.changed.notified().await,

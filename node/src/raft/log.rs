@@ -6,7 +6,7 @@
 use std::fmt::Debug;
 use std::io;
 use std::ops::{Bound, RangeBounds};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::{Stream, StreamExt, stream};
 use openraft::entry::RaftEntry as _;
@@ -14,6 +14,7 @@ use openraft::storage::{IOFlushed, RaftLogStorage};
 use openraft::{LogState, OptionalSend, RaftLogReader};
 use quorate_proto::{GroupId, codec};
 
+use super::recent::Recent;
 use super::types::{LogEntry, LogId, Types, Vote, damaged, name};
 use crate::engine::keys::{self, MetaKey};
 use crate::engine::{Batch, Engine, Family, Row, flush};
@@ -30,11 +31,16 @@ const READ_BYTES: usize = 512 << 10;
 pub(super) struct Log {
     engine: Arc<dyn Engine>,
     group: GroupId,
+    recent: Arc<Mutex<Recent>>,
 }
 
 impl Log {
     pub(super) fn new(engine: Arc<dyn Engine>, group: GroupId) -> Self {
-        Self { engine, group }
+        Self { engine, group, recent: Arc::default() }
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn meta<T: serde::de::DeserializeOwned>(&self, key: MetaKey) -> io::Result<Option<T>> {
@@ -43,9 +49,12 @@ impl Log {
         codec::decode(&bytes).map(Some).map_err(bad)
     }
 
-    /// Entries from `start` to before `end`, at most `limit`, none missing between two.
-    fn entries(&self, start: u64, end: Option<u64>, limit: usize) -> io::Result<Vec<LogEntry>> {
-        let rows = self.engine.scan(Family::Log, keys::log_range(self.group, start, end), false, limit)?;
+    /// Entries from `start` to before `end`, none missing between two.
+    fn entries(&self, start: u64, end: Option<u64>) -> io::Result<Vec<LogEntry>> {
+        if let Some(recent) = end.and_then(|end| self.recent().all(start, end)) {
+            return Ok(recent);
+        }
+        let rows = self.engine.scan(Family::Log, keys::log_range(self.group, start, end), false, usize::MAX)?;
         self.read(&rows)
     }
 
@@ -113,7 +122,7 @@ impl RaftLogReader<Types> for Log {
         range: RB,
     ) -> Result<Vec<LogEntry>, io::Error> {
         let (start, end) = bounds(&range);
-        self.entries(start, end, usize::MAX)
+        self.entries(start, end)
     }
 
     /// Piece by piece: a replica that restarts far behind must not hold its whole log in memory.
@@ -126,7 +135,7 @@ impl RaftLogReader<Types> for Log {
         let pieces = stream::unfold(Some(start), move |from| {
             let piece = from.filter(|from| end.is_none_or(|end| *from < end)).map(|from| {
                 let to = from.saturating_add(READ_ENTRIES_MAX).min(end.unwrap_or(u64::MAX));
-                match log.entries(from, Some(to), usize::MAX) {
+                match log.entries(from, Some(to)) {
                     Ok(entries) => {
                         let next = entries.last().map(|last| last.index() + 1);
                         (entries.into_iter().map(Ok).collect(), next)
@@ -143,6 +152,9 @@ impl RaftLogReader<Types> for Log {
     /// What fits into one request to a peer.
     async fn limited_get_log_entries(&mut self, start: u64, end: u64) -> Result<Vec<LogEntry>, io::Error> {
         let end = end.min(start.saturating_add(READ_ENTRIES_MAX));
+        if let Some(recent) = self.recent().some(start, end, READ_BYTES) {
+            return Ok(recent);
+        }
         let (mut rows, mut bytes, mut from) = (Vec::new(), 0, start);
         while from < end && bytes < READ_BYTES {
             let to = from.saturating_add(LOOK_ENTRIES).min(end);
@@ -191,12 +203,18 @@ impl RaftLogStorage<Types> for Log {
         I: IntoIterator<Item = LogEntry> + OptionalSend,
         I::IntoIter: OptionalSend,
     {
-        let mut batch = Batch::default();
+        let (mut batch, mut appended) = (Batch::default(), Vec::new());
         for entry in entries {
             let (key, value) = write_entry(self.group, &entry);
+            appended.push((value.len(), entry));
             batch.put(Family::Log, key, value);
         }
         self.engine.write(batch)?;
+        let mut recent = self.recent();
+        for (bytes, entry) in appended {
+            recent.push(bytes, entry);
+        }
+        drop(recent);
         self.engine.flushed(Box::new(move |result| callback.io_completed(result.map_err(io::Error::from))));
         Ok(())
     }
@@ -205,6 +223,7 @@ impl RaftLogStorage<Types> for Log {
         let from = last_log_id.map_or(0, |last| last.index() + 1);
         let mut batch = Batch::default();
         batch.delete_range(Family::Log, keys::log_range(self.group, from, None));
+        self.recent().cut_from(from);
         Ok(self.engine.write(batch)?)
     }
 
@@ -213,6 +232,7 @@ impl RaftLogStorage<Types> for Log {
         let mut batch = Batch::default();
         batch.put(Family::Meta, MetaKey::Purged(self.group).encode(), codec::encode(&log_id));
         batch.delete_range(Family::Log, keys::log_range(self.group, 0, Some(log_id.index() + 1)));
+        self.recent().cut_to(log_id.index());
         Ok(self.engine.write(batch)?)
     }
 }

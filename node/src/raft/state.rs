@@ -1,7 +1,7 @@
 //! The state of one group: applies committed entries and writes what they change in one batch with how far they go.
 
 use std::io;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures_util::{Stream, StreamExt};
@@ -10,6 +10,7 @@ use openraft::storage::{ApplyResponder, EntryResponder, RaftSnapshotBuilder, Raf
 use openraft::{EntryPayload, OptionalSend, StoredMembership};
 use quorate_proto::{Command, GroupId, Outcome};
 use quorate_statemachine::Machine;
+use quorate_statemachine::shard::read::first_set;
 use quorate_statemachine::store::{Fatal, Overlay};
 use tokio::sync::Notify;
 
@@ -41,8 +42,10 @@ pub(super) struct Watch {
     generation: AtomicU32,
     /// How much was written since the log was last made shorter for its size, in bytes.
     pub(super) written: AtomicU64,
-    /// Told after each batch. One waits: the timers.
+    /// Told after a batch that changes when the first timer comes due, or may do so. One waits: the timers.
     pub(super) changed: Notify,
+    /// The first timer that whoever waits knows of, in milliseconds; 0 when it knows nothing, and is told of every batch.
+    pub(super) first_timer: AtomicI64,
     /// Why the replica stopped, once it did.
     pub(super) fatal: OnceLock<String>,
     /// The state as of the last check, and its index, until a digest is made of it ([`super::check`]).
@@ -130,13 +133,18 @@ impl State {
             let answer = apply_one(&self.machine, &mut overlay, &mut applied, &entry)?;
             answers.extend(responder.map(|responder| (responder, answer)));
         }
-        let mut batch = Batch::default();
-        rows.write(&mut batch, overlay.into_writes());
+        let (mut batch, writes) = (Batch::default(), overlay.into_writes());
+        let timer = first_set(&writes).map_or(i64::MAX, |first| first.0);
+        rows.write(&mut batch, writes);
         applied.write(&mut batch, self.group);
         self.watch.written.fetch_add(batch.bytes(), Ordering::Relaxed);
         self.write(batch)?;
         self.applied = applied;
-        self.watch.changed.notify_one();
+        // After the write: who looks at the timers says first that it knows nothing.
+        let known = self.watch.first_timer.load(Ordering::SeqCst);
+        if known == 0 || timer < known {
+            self.watch.changed.notify_one();
+        }
         self.watch.sending.is_under_way();
         for (responder, answer) in answers {
             ApplyResponder::send(responder, answer);

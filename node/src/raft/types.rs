@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use quorate_proto::{Entry, GroupId, Outcome};
 use serde::{Deserialize, Serialize};
@@ -23,9 +24,9 @@ openraft::declare_raft_types!(
         AsyncRuntime = Runtime,
 );
 
-/// A log entry's content.
+/// A log entry's content. Copies are cheap: an entry is in the log, on the way to peers, and applied at the same time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Proposal(pub(super) Entry);
+pub(crate) struct Proposal(pub(super) Arc<Entry>);
 
 impl fmt::Display for Proposal {
     /// Nothing of the command: it holds what callers sent, and this goes into logs.

@@ -10,8 +10,8 @@ use crate::world::World;
 /// How long a refusal may take.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What reading may take beyond the most that was held before, in KiB.
-const MEMORY_MAX: u64 = 8 * 1024;
+/// What reading may take beyond the most that was held before, in KiB. The allocator takes it from the system in large pieces.
+const MEMORY_MAX: u64 = 16 * 1024;
 
 /// D/Y-12, D/Y-13: within a second and a few MB, with a clear word, and the next call is answered.
 pub fn documents(world: &dyn World) {

@@ -2,6 +2,8 @@
 //!
 //! Before a read of runs or work, the edge asks [`due`] and proposes a `Tick` first when something is (TIMER-LATE).
 
+use std::collections::BTreeMap;
+
 use agentprocess::json::Value;
 use agentprocess::time::Timestamp;
 use quorate_proto::shard::Notification;
@@ -13,7 +15,7 @@ use super::fold::fold_rows;
 use super::head::{Ended, Head};
 use super::journal::Journal;
 use super::keys::Key;
-use super::ranges::{all_timers, outbox_range};
+use super::ranges::{all_timers, outbox_range, timer_range};
 use super::timer::first_due;
 use super::view;
 use crate::store::{Fatal, Read};
@@ -77,7 +79,8 @@ pub fn run_place(store: &dyn Read, org: &str, run: RunId) -> Result<Option<RunPl
 pub fn due(store: &dyn Read, run: Option<RunId>, at: Timestamp) -> Result<bool, Fatal> {
     match run {
         Some(run) => Ok(any_head(store, run)?.is_some_and(|head| first_due(&head, at).is_some())),
-        None => Ok(next_timer(store)?.is_some_and(|first| first <= at)),
+        // Not `next_timer`: rows of later timers come and go all the time, and a scan beyond `at` would pass the removed ones.
+        None => Ok(!store.scan(timer_range(at), false, 1)?.is_empty()),
     }
 }
 
@@ -87,6 +90,15 @@ pub fn next_timer(store: &dyn Read) -> Result<Option<Timestamp>, Fatal> {
     match Key::decode(&key) {
         Some(Key::Timer { at, .. }) => Ok(Some(at)),
         Some(_) | None => Err(Fatal("a timer row without a timer key".to_owned())),
+    }
+}
+
+/// The earliest timer among rows that were set.
+pub fn first_set(writes: &BTreeMap<Vec<u8>, Option<Vec<u8>>>) -> Option<Timestamp> {
+    let (key, _) = writes.range(all_timers()).find(|(_, value)| value.is_some())?;
+    match Key::decode(key) {
+        Some(Key::Timer { at, .. }) => Some(at),
+        Some(_) | None => None,
     }
 }
 

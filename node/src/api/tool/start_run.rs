@@ -56,8 +56,9 @@ impl<G: Groups> Api<G> {
     async fn install(&self, group: GroupId, org: &str, row: &VersionRow) -> Result<(), Refusal> {
         let wanted = self.as_installed(org, row);
         let (org, process, number) = (org.to_owned(), row.process.name.clone(), row.number);
-        let read = self.read(group, move |state, _, _| read::version(state, &org, &process, number));
-        if read.await?.is_some_and(|has| same(&has, &wanted)) {
+        // No barrier: a shard that once had a map never goes back to an older one, and installing twice changes nothing.
+        let read = self.read_answered(group, move |state, _| read::version(state, &org, &process, number)).await?;
+        if read.0.is_some_and(|has| same(&has, &wanted)) {
             return Ok(());
         }
         self.groups.propose(group, Command::Shard(ShardCommand::InstallVersion(Box::new(wanted)))).await??;

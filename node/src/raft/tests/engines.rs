@@ -83,7 +83,7 @@ impl Replica {
         let entry = |(index, entry): (usize, &Entry)| {
             let leader: openraft::alias::LeaderIdOf<Types> = RaftLeaderId::new(1, 1);
             let log_id = LogId::new(leader.to_committed(), u64::try_from(before + index).unwrap());
-            Ok((LogEntry { log_id, payload: EntryPayload::Normal(Proposal(entry.clone())) }, None))
+            Ok((LogEntry { log_id, payload: EntryPayload::Normal(Proposal(Arc::new(entry.clone()))) }, None))
         };
         self.state.apply(stream::iter(entries.iter().enumerate().map(entry))).await.unwrap();
     }

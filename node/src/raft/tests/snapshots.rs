@@ -19,7 +19,7 @@ use crate::engine::{Family, Look, keys};
 async fn apply(state: &mut State, indexes: std::ops::Range<u64>) {
     let entry = |index: u64| {
         let command = chunk(u32::try_from(index).unwrap());
-        let proposal = Proposal(Entry { at: Timestamp(5), origin: 1, command });
+        let proposal = Proposal(Arc::new(Entry { at: Timestamp(5), origin: 1, command }));
         let leader: openraft::alias::LeaderIdOf<Types> = RaftLeaderId::new(1, 1);
         let log_id = LogId::new(leader.to_committed(), index);
         Ok((LogEntry { log_id, payload: EntryPayload::Normal(proposal) }, None))
