@@ -99,15 +99,7 @@ async fn three_processes_found_a_cluster_once_and_one_that_is_lost_is_replaced()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rolling_restart_fails_no_call() {
     let mut cluster = Cluster::new(3);
-    for number in 0..3 {
-        cluster.start(number);
-    }
-    for number in 0..3 {
-        cluster.ready(number).await;
-    }
-    let (operator, agent) =
-        (cluster.token(&["--human", "ops@example.com", "--operator"]), cluster.token(&["--agent", "a1"]));
-    publish(&cluster, 0, &operator).await;
+    let (operator, agent) = cluster.serve(3).await;
     let mut calls = 0;
     for number in 0..3 {
         let others = [(number + 1) % 3, (number + 2) % 3];

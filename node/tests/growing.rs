@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use binary::http;
-use cluster::{Cluster, publish};
+use cluster::Cluster;
 use load::Load;
 use serde_json::{Value, json};
 
@@ -23,15 +23,7 @@ use serde_json::{Value, json};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_come_are_replaced_and_go_and_no_call_fails() {
     let mut cluster = Cluster::of(5, 3);
-    for number in 0..3 {
-        cluster.start(number);
-    }
-    for number in 0..3 {
-        cluster.ready(number).await;
-    }
-    let (operator, agent) =
-        (cluster.token(&["--human", "ops@example.com", "--operator"]), cluster.token(&["--agent", "a1"]));
-    publish(&cluster, 0, &operator).await;
+    let (operator, agent) = cluster.serve(3).await;
     let load = Load::start(&cluster, &agent, &[0, 1, 2]);
 
     for number in [3, 4] {
@@ -113,14 +105,8 @@ async fn zones_move_and_no_call_fails() {
     let mut cluster = Cluster::of(4, 4);
     for (number, zone) in ["a", "b", "c", "c"].into_iter().enumerate() {
         cluster.set(number, "zone", &json!(zone));
-        cluster.start(number);
     }
-    for number in 0..4 {
-        cluster.ready(number).await;
-    }
-    let (operator, agent) =
-        (cluster.token(&["--human", "ops@example.com", "--operator"]), cluster.token(&["--agent", "a1"]));
-    publish(&cluster, 0, &operator).await;
+    let (operator, agent) = cluster.serve(4).await;
     cluster.settled(0, &operator, &[1, 2, 3, 4]).await;
     assert_eq!(zones(&cluster.plan(1, &operator).await), [["a", "b", "c"], ["a", "b", "c"]]);
 

@@ -14,10 +14,8 @@ use futures_util::{Stream, StreamExt};
 use openraft::entry::RaftEntry as _;
 use openraft::raft::{AppendEntriesRequest, StreamAppendResult};
 use openraft::{AsyncRuntime as _, OptionalSend, RPCTypes};
-use tokio::time::Instant;
 
 use super::message::{Request, Response};
-use super::pace::Pace;
 use super::peer::{Failure, Peer, failed, unfit};
 use super::types::{LogId, Runtime, Types};
 
@@ -38,7 +36,7 @@ where
 {
     // The fault that the harness must find: all but the first append of a stream are taken for done when they are sent.
     let mut begun = false;
-    let sent = paced(input).map(move |append| {
+    let sent = input.map(move |append| {
         let early = cfg!(feature = "early-answer") && std::mem::replace(&mut begun, true);
         let before = append.prev_log_id;
         let last = append.entries.last().map_or(before, |entry| Some(entry.log_id()));
@@ -64,21 +62,6 @@ where
         Some((answer, whole.then_some(answers)))
     });
     Box::pin(until_one_fails)
-}
-
-/// Asks for the next append when it is its time: what is asked for then holds all that is new.
-fn paced<S>(input: S) -> impl Stream<Item = AppendEntriesRequest<Types>> + OptionalSend
-where
-    S: Stream<Item = AppendEntriesRequest<Types>> + OptionalSend + 'static,
-{
-    stream::unfold((Box::pin(input), Pace::new(Instant::now())), |(mut input, mut pace)| async move {
-        let wait = pace.next(Instant::now());
-        if !wait.is_zero() {
-            tokio::time::sleep(wait).await;
-        }
-        let append = input.next().await?;
-        Some((append, (input, pace)))
-    })
 }
 
 /// What a response to an append of the entries after `before` up to `last` says.
@@ -193,14 +176,6 @@ mod tests {
         assert!(matches!(answers.as_slice(), [Err(RPCError::Network(_))]), "{answers:?}");
         let (answers, _) = run(vec![Ok(Response::Taken)]).await;
         assert!(matches!(answers.as_slice(), [Err(RPCError::Network(_))]), "{answers:?}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_busy_group_sends_at_a_pace() {
-        let begun = Instant::now();
-        let (answers, asked) = run((0..28).map(|_| Ok(WHOLE)).collect()).await;
-        assert_eq!((answers.len(), asked), (28, 28));
-        assert_eq!(begun.elapsed(), Duration::from_millis(5 * 21), "8 at once, then 20 and the end of them");
     }
 
     #[tokio::test]

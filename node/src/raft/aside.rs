@@ -85,10 +85,11 @@ impl Asides {
         let all: Vec<_> = self.all().values().cloned().collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
+}
 
-    fn stands(&self) -> Stands {
-        self.all().keys().map(|matter| matter.stands()).min().unwrap_or(Stands::Always)
-    }
+/// When a node with all that against it stands for election.
+fn stands(all: &BTreeMap<Matter, String>) -> Stands {
+    all.keys().map(|matter| matter.stands()).min().unwrap_or(Stands::Always)
 }
 
 impl RaftGroups {
@@ -104,23 +105,24 @@ impl RaftGroups {
             Some(why) => asides.insert(matter, why),
             None => asides.remove(&matter),
         };
-        drop(asides);
+        // Held until all groups know: of two changes the later one counts.
         for group in &self.groups {
-            self.set_candidacy(group);
+            group.stand(stands(&asides));
         }
     }
 
     /// Lets Raft know whether this node stands for election in a group.
     pub(super) fn set_candidacy(&self, group: &Group) {
-        group.stand(self.asides.stands());
+        let asides = self.asides.all();
+        group.stand(stands(&asides));
     }
 
     /// Lets a drained node stand for election where nobody else leads, and only there.
     async fn stand_in(&self) {
-        let stands = self.asides.stands();
-        for group in self.groups.iter().filter(|_| stands == Stands::InNeed) {
+        let in_need = stands(&self.asides.all()) == Stands::InNeed;
+        for group in self.groups.iter().filter(|_| in_need) {
             group.needed.store(group.silent().await >= NEED, Ordering::Relaxed);
-            group.stand(stands);
+            self.set_candidacy(group);
         }
     }
 

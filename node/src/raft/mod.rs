@@ -16,7 +16,6 @@ mod log;
 mod members;
 mod message;
 mod open;
-mod pace;
 mod peer;
 mod recent;
 mod recover;

@@ -80,14 +80,8 @@ async fn a_full_disk_on_one_node_stops_that_node_alone_and_space_mends_it() {
     };
     for number in 0..3 {
         cluster.change(number, |settings| settings["watch"] = json!({ "disk_free_bytes_min": 32 << 20 }));
-        cluster.start(number);
     }
-    for number in 0..3 {
-        cluster.ready(number).await;
-    }
-    let (operator, agent) =
-        (cluster.token(&["--human", "ops@example.com", "--operator"]), cluster.token(&["--agent", "a1"]));
-    publish(&cluster, 0, &operator).await;
+    let (operator, agent) = cluster.serve(3).await;
     let first = begin(&cluster, 0, &agent, "one").await;
 
     // To the watermark: it hands over and says why. Runs begin through it, too, since others lead.

@@ -36,15 +36,7 @@ async fn is(cluster: &Cluster, number: usize, operator: &str, node: u64, (state,
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_drained_node_leads_nothing_until_it_is_resumed_and_no_call_fails() {
     let mut cluster = Cluster::new(3);
-    for number in 0..3 {
-        cluster.start(number);
-    }
-    for number in 0..3 {
-        cluster.ready(number).await;
-    }
-    let (operator, agent) =
-        (cluster.token(&["--human", "ops@example.com", "--operator"]), cluster.token(&["--agent", "a1"]));
-    publish(&cluster, 0, &operator).await;
+    let (operator, agent) = cluster.serve(3).await;
     let load = Load::start(&cluster, &agent, &[0, 1, 2]);
     let mut nodes = Vec::new();
     for number in 0..3 {

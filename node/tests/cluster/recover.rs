@@ -11,15 +11,7 @@ use crate::cluster::PATIENCE;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_last_of_three_founds_a_cluster_of_one_with_what_it_had() {
     let mut cluster = Cluster::new(3);
-    for number in 0..3 {
-        cluster.start(number);
-    }
-    for number in 0..3 {
-        cluster.ready(number).await;
-    }
-    let (operator, agent) =
-        (cluster.token(&["--human", "ops@example.com", "--operator"]), cluster.token(&["--agent", "a1"]));
-    publish(&cluster, 0, &operator).await;
+    let (operator, agent) = cluster.serve(3).await;
     let mut runs = Vec::new();
     for request in 0..10 {
         runs.push(begin(&cluster, 0, &agent, &format!("run-{request}")).await);

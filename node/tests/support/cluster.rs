@@ -50,6 +50,20 @@ impl Cluster {
         Self { folder, ports, nodes: (0..size).map(|_| None).collect() }
     }
 
+    /// Starts the first nodes, waits until all of them are ready, and publishes [`REST`]. The tokens of an operator and an agent.
+    pub async fn serve(&mut self, nodes: usize) -> (String, String) {
+        for number in 0..nodes {
+            self.start(number);
+        }
+        for number in 0..nodes {
+            self.ready(number).await;
+        }
+        let (operator, agent) =
+            (self.token(&["--human", "ops@example.com", "--operator"]), self.token(&["--agent", "a1"]));
+        publish(self, 0, &operator).await;
+        (operator, agent)
+    }
+
     pub fn start(&mut self, number: usize) {
         let settings = self.folder.0.join(format!("node-{number}.yaml"));
         let logs = self.folder.0.join(format!("log-{number}"));

@@ -1,7 +1,7 @@
 //! Disks that are full, or fail.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::super::Matter;
 use super::cluster::{Direct, led};
@@ -85,22 +85,29 @@ async fn a_failed_disk_takes_one_node_and_no_answer() {
         nodes.push(open(&network, node, Arc::clone(engine)).await);
     }
     let leader = led(&nodes).await;
+    // The disk fails when some are answered and others are under way; the second half comes only then.
+    let done = Arc::new(AtomicUsize::new(0));
     let writes: Vec<_> = (0..200_u32)
         .map(|index| {
-            let node = Arc::clone(&nodes[leader]);
+            let (node, engine, done) = (Arc::clone(&nodes[leader]), Arc::clone(&engines[leader]), Arc::clone(&done));
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(u64::from(index))).await;
-                write(&node, index).await.is_ok()
+                while index >= 100 && !engine.fails.load(Ordering::Relaxed) {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                let answered = write(&node, index).await.is_ok();
+                if answered && done.fetch_add(1, Ordering::Relaxed) == 50 {
+                    engine.fails.store(true, Ordering::Relaxed);
+                }
+                answered
             })
         })
         .collect();
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    engines[leader].fails.store(true, Ordering::Relaxed);
     let mut answered = Vec::new();
     for (index, done) in (0..).zip(futures_util::future::join_all(writes).await) {
         answered.extend(done.unwrap().then_some(index));
     }
-    assert!((1..200).contains(&answered.len()), "some were before it, some after: {}", answered.len());
+    assert!((50..200).contains(&answered.len()), "some were before it, some after: {}", answered.len());
     let why = nodes[leader].ready().unwrap_err();
     assert!(why.contains("No space left on device"), "{why}");
 
@@ -132,8 +139,12 @@ async fn little_space_moves_leaders_and_then_refuses_new_runs() {
     let leader = led(&nodes).await;
     let low = || Some("its disk has 12 MiB left".to_owned());
     nodes[leader].set_aside(Matter::Space, low());
-    nodes[leader].step_aside().await;
-    assert!(!nodes[leader].leads(SHARD), "another leads");
+    // As its server does: again, when nobody could take over just then.
+    let since = std::time::Instant::now();
+    while nodes[leader].leads(SHARD) {
+        assert!(since.elapsed() < Duration::from_secs(10), "it still leads");
+        nodes[leader].step_aside().await;
+    }
     assert!(nodes[leader].ready().unwrap_err().contains("12 MiB"));
     assert_eq!(nodes[leader].asides(), [Matter::Space]);
     // Through any node, also the one with little space.
@@ -143,7 +154,12 @@ async fn little_space_moves_leaders_and_then_refuses_new_runs() {
         node.set_aside(Matter::Space, low());
         node.step_aside().await;
     }
-    assert!(nodes.iter().any(|node| node.leads(SHARD)), "somebody leads all the same");
+    // The last one to hand over may be followed in a moment.
+    let since = std::time::Instant::now();
+    while !nodes.iter().any(|node| node.leads(SHARD)) {
+        assert!(since.elapsed() < Duration::from_secs(10), "somebody leads all the same");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     let tick = || Command::Shard(ShardCommand::Tick { run: None });
     for node in &nodes {
         let began = std::time::Instant::now();
