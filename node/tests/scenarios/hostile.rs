@@ -11,7 +11,7 @@ use crate::world::World;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What reading may take beyond the most that was held before, in KiB. The allocator takes it from the system in large pieces.
-const MEMORY_MAX: u64 = 16 * 1024;
+const MEMORY_MAX: u64 = 12 * 1024;
 
 /// D/Y-12, D/Y-13: within a second and a few MB, with a clear word, and the next call is answered.
 pub fn documents(world: &dyn World) {
