@@ -150,7 +150,7 @@ impl Group {
             let metrics = metrics.borrow_watched();
             metrics.last_log_index.is_some() || metrics.last_applied.is_some()
         };
-        holds && !self.is_wanted(node) && !self.leads() && self.runs()
+        holds && !self.is_wanted(node) && !self.leads() && self.running().is_ok()
     }
 
     /// Who the members are, if this replica leads: a majority confirms that it does, and none of them is changed meanwhile.

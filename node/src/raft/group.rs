@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use agentprocess::time::Timestamp;
+use futures_util::FutureExt as _;
 use openraft::ReadPolicy;
 use openraft::async_runtime::watch::WatchReceiver as _;
 use openraft::errors::{ClientWriteError, Fatal, LinearizableReadError, RaftError};
@@ -199,12 +200,23 @@ impl Group {
 
     /// Whether this replica is the leader, as far as it knows.
     pub(super) fn leads(&self) -> bool {
-        self.raft().is_leader()
+        self.raft().is_leader() && self.running().is_ok()
     }
 
-    /// Whether this replica runs.
-    pub(super) fn runs(&self) -> bool {
-        self.watch.fatal.get().is_none() && self.raft().metrics().borrow_watched().running_state.is_ok()
+    /// Whether this replica runs; else why it does not.
+    pub(super) fn running(&self) -> Result<(), String> {
+        if let Some(why) = self.watch.fatal.get() {
+            return Err(why.clone());
+        }
+        let mut metrics = self.raft().metrics();
+        if let Err(e) = &metrics.borrow_and_update().running_state {
+            return Err(self.stopped(e));
+        }
+        // A panic of Raft's own task is not told: what it said before stays, and nobody is there to change it any more.
+        match metrics.changed().now_or_never() {
+            Some(Err(_)) => Err(self.stopped(&Fatal::Panicked)),
+            Some(Ok(())) | None => Ok(()),
+        }
     }
 
     /// Waits until this replica knows of another leader than `node`.

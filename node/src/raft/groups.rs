@@ -117,15 +117,8 @@ impl RaftGroups {
             return Err(why);
         }
         for group in self.groups.iter().filter(|group| group.is_wanted(self.node)) {
-            let metrics = group.raft().metrics();
-            let metrics = metrics.borrow_watched();
-            if let Err(e) = &metrics.running_state {
-                return Err(group.stopped(e));
-            }
-            if let Some(why) = group.watch.fatal.get() {
-                return Err(why.clone());
-            }
-            if metrics.current_leader.is_none() {
+            group.running()?;
+            if group.raft().metrics().borrow_watched().current_leader.is_none() {
                 return Err(format!("{} has no leader", name(group.id)));
             }
         }
@@ -147,12 +140,13 @@ impl RaftGroups {
     /// Figures of each group's replica here, where there is to be one.
     pub fn stats(&self) -> Vec<GroupStats> {
         let stats = |group: &Group| {
+            let (leads, stopped) = (group.leads(), group.running().err());
             let metrics = group.raft().metrics();
             let metrics = metrics.borrow_watched();
             let index = |log: Option<LogId>| log.map_or(0, |log| log.index());
             GroupStats {
                 group: group.id,
-                leads: metrics.current_leader == Some(self.node),
+                leads,
                 leader: metrics.current_leader,
                 voters: metrics.membership_config.membership().voter_ids().collect(),
                 learners: metrics.membership_config.membership().learner_ids().collect(),
@@ -162,12 +156,7 @@ impl RaftGroups {
                 purged: index(metrics.purged),
                 checked: group.checks.agreed(),
                 differs: group.checks.differs(),
-                stopped: group
-                    .watch
-                    .fatal
-                    .get()
-                    .cloned()
-                    .or_else(|| Some(group.stopped(metrics.running_state.as_ref().err()?))),
+                stopped,
             }
         };
         self.groups.iter().filter(|group| group.is_wanted(self.node) || group.leads()).map(stats).collect()
@@ -320,7 +309,7 @@ impl RaftGroups {
             match attempt {
                 Attempt::Done(done) => return Ok(done),
                 Attempt::Refused(why) => return Err(why),
-                Attempt::Unknown(why) if !group.runs() => return Err(why),
+                Attempt::Unknown(why) if group.running().is_err() => return Err(why),
                 Attempt::Unknown(why) => tracing::debug!(group = %name(group.id), reason = %why, "asked again"),
                 // Nobody leads yet, or a leader that does not know it (until its first round of heartbeats).
                 Attempt::Again(_) => (),

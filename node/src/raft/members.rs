@@ -41,6 +41,8 @@ enum Step {
     Part(u64),
     /// Hand the leadership over: this leader is to go.
     HandOver,
+    /// End a change that was left half-way: its leader went between the two entries of it.
+    End,
 }
 
 /// What a group's leader knows.
@@ -56,7 +58,11 @@ impl RaftGroups {
     /// Takes one step in each group that this node leads, towards where its members are wanted.
     pub async fn keep_members(&self, wanted: &BTreeMap<GroupId, Wanted>) {
         for group in self.groups.iter().filter(|group| group.leads()) {
-            let (Some(wanted), Some((voters, learners))) = (wanted.get(&group.id), group.members()) else { continue };
+            let Some(wanted) = wanted.get(&group.id) else { continue };
+            let Some((voters, learners)) = group.members() else {
+                self.take(group, Step::End).await;
+                continue;
+            };
             let others = voters.iter().chain(&learners).copied().filter(|other| *other != self.node);
             let follow: BTreeSet<_> = others.filter(|other| follows(group, *other)).collect();
             let view = View { node: self.node, voters: &voters, learners: &learners, follow: &follow };
@@ -74,8 +80,11 @@ impl RaftGroups {
             Step::Follow(node) => ChangeMembers::RemoveVoters(BTreeSet::from([*node])),
             Step::Part(node) if group.voters().contains(node) => ChangeMembers::RemoveVoters(BTreeSet::from([*node])),
             Step::Part(node) => ChangeMembers::RemoveNodes(BTreeSet::from([*node])),
+            // Nobody beyond those whom the change has added already.
+            Step::End => ChangeMembers::AddVoterIds(BTreeSet::new()),
         };
-        let stays = matches!(step, Step::Follow(_));
+        // Who is to follow is known when the change has ended.
+        let stays = matches!(step, Step::Follow(_) | Step::End);
         match tokio::time::timeout(STEP_LIMIT, group.raft().change_membership(change, stays)).await {
             Ok(Ok(_)) => tracing::info!(group = %name(group.id), ?step, "members have changed"),
             Ok(Err(e)) => tracing::warn!(group = %name(group.id), ?step, reason = %e, "members do not change yet"),
@@ -85,7 +94,7 @@ impl RaftGroups {
 }
 
 impl Group {
-    /// Voters and learners, unless a change of them is under way.
+    /// Voters and learners, unless a change of them is half-way.
     fn members(&self) -> Option<(BTreeSet<u64>, BTreeSet<u64>)> {
         let metrics = self.raft().metrics();
         let metrics = metrics.borrow_watched();

@@ -86,7 +86,7 @@ impl RaftGroups {
             }
             Request::WouldLead => {
                 let fit = !self.stopping.load(Ordering::Relaxed) && self.asides.told().is_none();
-                Response::WouldLead(fit && group.runs())
+                Response::WouldLead(fit && group.running().is_ok())
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use openraft::RaftLogReader as _;
+use openraft::async_runtime::watch::WatchReceiver as _;
+use openraft::{ChangeMembers, RaftLogReader as _};
 use openraft::storage::RaftLogStorage as _;
 
 use super::super::Wanted;
@@ -200,4 +201,30 @@ async fn a_replica_that_left_before_gets_no_vote_of_one_without_rows() {
         }
         world.end().await;
     }
+}
+
+/// Raft changes voters in two entries, and the second is left out where its leader goes between them. The next look ends it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_voters_that_was_left_half_way_is_ended() {
+    let world = World::new().await;
+    world.bring(&[1, 2, 3]).await;
+    let between = |groups: &RaftGroups| {
+        let group = groups.group(SHARD).unwrap();
+        let metrics = group.raft().metrics();
+        let metrics = metrics.borrow_watched();
+        metrics.membership_config.membership().get_joint_config().len() == 2
+    };
+    let leader = world.nodes.values().find(|groups| groups.leads(SHARD)).unwrap();
+    let gone = if world.nodes[&1].leads(SHARD) { 2 } else { 1 };
+    let raft = leader.group(SHARD).unwrap().raft();
+    let change = raft.change_membership(ChangeMembers::RemoveVoters(BTreeSet::from([gone])), true);
+    tokio::select! {
+        biased;
+        () = async { while !between(leader) { tokio::task::yield_now().await } } => (),
+        _ = change => panic!("it was too quick to be left"),
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(between(leader), "nobody ends it by itself");
+    world.bring(&[1, 2, 3]).await;
+    world.end().await;
 }

@@ -9,15 +9,16 @@ use super::*;
 use crate::engine::memory::Memory;
 use crate::engine::{Batch, EngineError, Family, Flushed, Look, Row};
 
-/// An engine that fails from when it is told to, and never says "flushed" then.
+/// An engine that fails from when it is told to, and never says "flushed" then; or panics.
 struct Failing {
     memory: Memory,
     fails: AtomicBool,
+    panics: AtomicBool,
 }
 
 impl Failing {
     fn over(memory: Memory) -> Arc<Self> {
-        Arc::new(Self { memory, fails: AtomicBool::new(false) })
+        Arc::new(Self { memory, fails: AtomicBool::new(false), panics: AtomicBool::new(false) })
     }
 
     fn check(&self) -> Result<(), EngineError> {
@@ -49,6 +50,7 @@ impl Engine for Failing {
     }
 
     fn flushed(&self, done: Flushed) {
+        assert!(!self.panics.load(Ordering::Relaxed), "broken on purpose");
         match self.check() {
             Ok(()) => self.memory.flushed(done),
             Err(e) => done(Err(e)),
@@ -129,6 +131,24 @@ async fn a_failed_disk_takes_one_node_and_no_answer() {
     for node in &nodes {
         node.shutdown().await;
     }
+}
+
+/// Raft panics where its store cannot be what it is. The replica has then stopped, and says so at once: it does not lead, the node
+/// is not ready, and nobody waits for an answer that will not come.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_that_panics_has_stopped() {
+    let engine = Failing::over(Memory::new());
+    let groups = start(Arc::clone(&engine) as _).await.unwrap();
+    write(&groups, 0).await.unwrap();
+    assert!(groups.ready().is_ok() && groups.leads(SHARD));
+    engine.panics.store(true, Ordering::Relaxed);
+    let began = std::time::Instant::now();
+    let why = write(&groups, 1).await.unwrap_err().0;
+    assert!(why.contains("does not run on this node") && began.elapsed() < Duration::from_secs(5), "{why}");
+    assert!(groups.ready().unwrap_err().contains("does not run on this node"));
+    assert!(!groups.leads(SHARD));
+    let stats = groups.stats().into_iter().find(|stats| stats.group == SHARD).unwrap();
+    assert!(!stats.leads && stats.stopped.is_some(), "{stats:?}");
 }
 
 /// A node with little space left hands over; where all have little, runs end and none begins.
