@@ -62,7 +62,7 @@ impl MemoryGroups {
         let mut overlay = Overlay::new(store);
         match self.machine.apply(&mut overlay, &entry) {
             Ok(outcome) => {
-                for (key, value) in overlay.into_writes() {
+                for (key, value) in overlay.into_writes().0 {
                     match value {
                         Some(value) => store.put(key, value),
                         None => store.delete(key),

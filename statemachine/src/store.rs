@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use agentprocess::time::Timestamp;
+
 /// A row: key and value.
 pub type Row = (Vec<u8>, Vec<u8>);
 
@@ -23,6 +25,15 @@ impl From<quorate_proto::codec::BadBytes> for Fatal {
     }
 }
 
+/// What is known of a shard's rows without a look at them, since this process has written them. Nothing is known at first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// The shard's clock.
+    pub clock: Option<Timestamp>,
+    /// No timer comes due before.
+    pub timers_from: Option<Timestamp>,
+}
+
 /// Reads of one group's state at one moment.
 pub trait Read {
     /// The value under `key`.
@@ -38,6 +49,10 @@ pub trait Store: Read {
     fn put(&mut self, key: Vec<u8>, value: Vec<u8>);
     /// Removes `key`.
     fn delete(&mut self, key: Vec<u8>);
+    /// What is known of the rows, where it is kept.
+    fn known(&mut self) -> Option<&mut Known> {
+        None
+    }
 }
 
 /// The memory engine.
@@ -81,17 +96,23 @@ impl Store for Memory {
 pub struct Overlay<'a> {
     under: &'a dyn Read,
     writes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    known: Known,
 }
 
 impl<'a> Overlay<'a> {
     /// An empty overlay.
     pub fn new(under: &'a dyn Read) -> Self {
-        Self { under, writes: BTreeMap::new() }
+        Self::knowing(under, Known::default())
     }
 
-    /// The writes in key order; `None` deletes.
-    pub fn into_writes(self) -> BTreeMap<Vec<u8>, Option<Vec<u8>>> {
-        self.writes
+    /// An empty overlay, and what is known of the rows under it.
+    pub fn knowing(under: &'a dyn Read, known: Known) -> Self {
+        Self { under, writes: BTreeMap::new(), known }
+    }
+
+    /// The writes in key order; `None` deletes. And what is known of the rows once they are written.
+    pub fn into_writes(self) -> (BTreeMap<Vec<u8>, Option<Vec<u8>>>, Known) {
+        (self.writes, self.known)
     }
 }
 
@@ -129,5 +150,9 @@ impl Store for Overlay<'_> {
 
     fn delete(&mut self, key: Vec<u8>) {
         self.writes.insert(key, None);
+    }
+
+    fn known(&mut self) -> Option<&mut Known> {
+        Some(&mut self.known)
     }
 }

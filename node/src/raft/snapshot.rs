@@ -79,7 +79,7 @@ impl Staging {
         let mut overlay = Overlay::new(&self.rows);
         let last = self.import.chunk(&mut overlay, bytes)?;
         let mut batch = Batch::default();
-        self.rows.write(&mut batch, overlay.into_writes());
+        self.rows.write(&mut batch, overlay.into_writes().0);
         self.staged.engine.write(batch)?;
         self.whole = last;
         Ok(last)

@@ -11,7 +11,7 @@ use openraft::{EntryPayload, OptionalSend, StoredMembership};
 use quorate_proto::{Command, GroupId, Outcome};
 use quorate_statemachine::Machine;
 use quorate_statemachine::shard::read::first_set;
-use quorate_statemachine::store::{Fatal, Overlay};
+use quorate_statemachine::store::{Fatal, Known, Overlay};
 use tokio::sync::Notify;
 
 use super::rows::{Applied, Rows};
@@ -30,6 +30,8 @@ pub(crate) struct State {
     group: GroupId,
     machine: Machine,
     applied: Applied,
+    /// Of the state that was applied last.
+    known: Known,
     watch: Arc<Watch>,
     /// Whether nothing is written any more. Held while something is.
     ended: Arc<Mutex<bool>>,
@@ -77,7 +79,7 @@ impl State {
         }
         engine.write(batch)?;
         watch.generation.store(applied.generation, Ordering::Relaxed);
-        Ok(Self { engine, group, machine, applied, watch, ended: Arc::default() })
+        Ok(Self { engine, group, machine, applied, known: Known::default(), watch, ended: Arc::default() })
     }
 
     /// From now on nothing is written, whatever is still under way: Raft does not wait for it when it stops.
@@ -126,23 +128,24 @@ impl State {
         // Nobody else writes this group's state, so the engine's present is this state.
         let engine: Arc<dyn Engine> = Arc::clone(&self.engine);
         let rows = Rows::new(engine, self.group, self.applied.generation);
-        let mut overlay = Overlay::new(&rows);
+        let mut overlay = Overlay::knowing(&rows, self.known);
         let mut applied = self.applied.clone();
         let mut answers = Vec::with_capacity(entries.len());
         for (entry, responder) in entries {
             let answer = apply_one(&self.machine, &mut overlay, &mut applied, &entry)?;
             answers.extend(responder.map(|responder| (responder, answer)));
         }
-        let (mut batch, writes) = (Batch::default(), overlay.into_writes());
+        let (writes, known) = overlay.into_writes();
+        let mut batch = Batch::default();
         let timer = first_set(&writes).map_or(i64::MAX, |first| first.0);
         rows.write(&mut batch, writes);
         applied.write(&mut batch, self.group);
         self.watch.written.fetch_add(batch.bytes(), Ordering::Relaxed);
         self.write(batch)?;
-        self.applied = applied;
+        (self.applied, self.known) = (applied, known);
         // After the write: who looks at the timers says first that it knows nothing.
-        let known = self.watch.first_timer.load(Ordering::SeqCst);
-        if known == 0 || timer < known {
+        let awaited = self.watch.first_timer.load(Ordering::SeqCst);
+        if awaited == 0 || timer < awaited {
             self.watch.changed.notify_one();
         }
         self.watch.sending.is_under_way();
@@ -235,7 +238,7 @@ impl RaftStateMachine<Types> for State {
         batch.delete_range(Family::State, one_generation(self.group, old));
         self.write(batch).map_err(io::Error::other)?;
         flush(self.engine.as_ref()).await?;
-        self.applied = applied;
+        (self.applied, self.known) = (applied, Known::default());
         self.watch.changed.notify_one();
         Ok(())
     }

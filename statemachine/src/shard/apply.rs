@@ -23,8 +23,7 @@ pub fn apply(
     stamped: Timestamp,
     command: &ShardCommand,
 ) -> Result<Outcome, Fatal> {
-    let at = read::clock(store)?.max(stamped);
-    store.put(Key::Clock.encode(), codec::encode(&at));
+    let at = advance(store, stamped)?;
     match command {
         ShardCommand::InstallVersion(install) => install_version(store, install),
         ShardCommand::Write { right, write } => {
@@ -51,6 +50,20 @@ pub fn apply(
             Ok(Ok(Reply::Done))
         }
     }
+}
+
+/// The group's clock never goes back, whatever the leader's says.
+fn advance(store: &mut dyn Store, stamped: Timestamp) -> Result<Timestamp, Fatal> {
+    let before = match store.known().and_then(|known| known.clock) {
+        Some(before) => before,
+        None => read::clock(store)?,
+    };
+    let at = before.max(stamped);
+    store.put(Key::Clock.encode(), codec::encode(&at));
+    if let Some(known) = store.known() {
+        known.clock = Some(at);
+    }
+    Ok(at)
 }
 
 fn apply_write(

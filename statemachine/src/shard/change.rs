@@ -14,6 +14,7 @@ use super::fold::{begin, fold};
 use super::head::{Head, Pointer};
 use super::journal::Journal;
 use super::keys::Key;
+use super::ranges::timer_at;
 use super::rows::{Definition, InstalledVersion};
 use super::{index, read};
 use crate::store::{Fatal, Read, Store};
@@ -158,7 +159,12 @@ impl Writes {
     pub fn apply(self, store: &mut dyn Store) {
         for (key, value) in self.0 {
             match value {
-                Some(value) => store.put(key, value),
+                Some(value) => {
+                    if let (Some(at), Some(known)) = (timer_at(&key), store.known()) {
+                        known.timers_from = known.timers_from.map(|from| from.min(at));
+                    }
+                    store.put(key, value);
+                }
                 None => store.delete(key),
             }
         }

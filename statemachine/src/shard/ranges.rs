@@ -6,7 +6,7 @@ use agentprocess::time::Timestamp;
 
 use super::bytes::{Writer, after_prefix};
 use super::head::Assigned;
-use super::keys::{Facet, RunsKey, WorkKey};
+use super::keys::{Facet, Key, RunsKey, WorkKey};
 
 /// Ready steps of an organization, or of one of its processes, after `after`.
 pub fn ready_range(org: &str, process: Option<&str>, after: Option<&WorkKey>) -> Range<Vec<u8>> {
@@ -32,6 +32,14 @@ pub fn runs_range(org: &str, facet: &Facet, after: Option<&RunsKey>) -> Range<Ve
 /// Timers due at `at` or before.
 pub fn timer_range(at: Timestamp) -> Range<Vec<u8>> {
     vec![0x50]..after_prefix(&Writer::new(0x50).instant(at).done())
+}
+
+/// When a timer comes due, of its key; none: it is no timer's.
+pub fn timer_at(key: &[u8]) -> Option<Timestamp> {
+    match (key.first() == Some(&0x50)).then(|| Key::decode(key))? {
+        Some(Key::Timer { at, .. }) => Some(at),
+        Some(_) | None => None,
+    }
 }
 
 /// All timers.

@@ -15,7 +15,7 @@ use super::fold::fold_rows;
 use super::head::{Ended, Head};
 use super::journal::Journal;
 use super::keys::Key;
-use super::ranges::{all_timers, outbox_range, timer_range};
+use super::ranges::{all_timers, outbox_range, timer_at, timer_range};
 use super::timer::first_due;
 use super::view;
 use crate::store::{Fatal, Read};
@@ -96,10 +96,7 @@ pub fn next_timer(store: &dyn Read) -> Result<Option<Timestamp>, Fatal> {
 /// The earliest timer among rows that were set.
 pub fn first_set(writes: &BTreeMap<Vec<u8>, Option<Vec<u8>>>) -> Option<Timestamp> {
     let (key, _) = writes.range(all_timers()).find(|(_, value)| value.is_some())?;
-    match Key::decode(key) {
-        Some(Key::Timer { at, .. }) => Some(at),
-        Some(_) | None => None,
-    }
+    timer_at(key)
 }
 
 /// Notifications to send from a sequence number on, oldest first, at most `limit`.

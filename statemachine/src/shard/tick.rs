@@ -6,7 +6,7 @@ use quorate_proto::RunId;
 use super::change::{Change, SERVER};
 use super::definitions::Definitions;
 use super::keys::Key;
-use super::ranges::timer_range;
+use super::ranges::{all_timers, timer_range};
 use super::read;
 use super::settle::settle;
 use super::timer::first_due;
@@ -36,14 +36,30 @@ pub(super) fn fire_run(
 pub(super) fn fire_some(store: &mut dyn Store, definitions: &Definitions, at: Timestamp) -> Result<(), Fatal> {
     let mut fired = 0;
     while fired < TIMERS_PER_ENTRY_MAX {
-        let Some((key, _)) = store.scan(timer_range(at), false, 1)?.pop() else { break };
-        let Some(Key::Timer { run, .. }) = Key::decode(&key) else {
-            return Err(Fatal("a timer row without a timer key".to_owned()));
-        };
+        let Some(run) = due(store, at)? else { break };
         match fire_run(store, definitions, run, at)? {
             0 => return Err(Fatal(format!("a timer row of run {run} that its head does not have"))),
             some => fired += some,
         }
     }
     Ok(())
+}
+
+/// The run whose timer is the first of those that are due, if one is. Looks only where that is not known.
+fn due(store: &mut dyn Store, at: Timestamp) -> Result<Option<RunId>, Fatal> {
+    if store.known().and_then(|known| known.timers_from).is_some_and(|from| at < from) {
+        debug_assert_eq!(store.scan(timer_range(at), false, 1), Ok(Vec::new()), "a timer that is not known of");
+        return Ok(None);
+    }
+    let (first, run) = match store.scan(all_timers(), false, 1)?.pop() {
+        None => (Timestamp(i64::MAX), None),
+        Some((key, _)) => match Key::decode(&key) {
+            Some(Key::Timer { at, run, .. }) => (at, Some(run)),
+            Some(_) | None => return Err(Fatal("a timer row without a timer key".to_owned())),
+        },
+    };
+    if let Some(known) = store.known() {
+        known.timers_from = Some(first);
+    }
+    Ok(run.filter(|_| first <= at))
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use openraft::async_runtime::watch::WatchReceiver as _;
-use openraft::{ChangeMembers, RaftLogReader as _};
 use openraft::storage::RaftLogStorage as _;
+use openraft::{ChangeMembers, RaftLogReader as _};
 
 use super::super::Wanted;
 use super::super::log::Log;

@@ -99,11 +99,14 @@ async fn a_replica_that_cannot_apply_stops_and_says_why() {
     let engine = Arc::new(Memory::new());
     let groups = start(Arc::clone(&engine) as _).await.unwrap();
     write(&groups, 0).await.unwrap();
+    groups.shutdown().await;
+    let engine = Arc::new(engine.crashed());
     let mut batch = Batch::default();
     for (key, _) in engine.scan(Family::State, keys::generations(SHARD, 0, None), false, 99).unwrap() {
         batch.put(Family::State, key, vec![0xee]);
     }
     engine.write(batch).unwrap();
+    let groups = start(Arc::clone(&engine) as _).await.unwrap();
     let failed = write(&groups, 1).await.unwrap_err().0;
     assert!(failed.contains("shard 0") && failed.contains("cannot be applied"), "{failed}");
     let reason = groups.ready().unwrap_err();
