@@ -123,9 +123,14 @@ impl Cluster {
 
     /// Changes a setting of a node's `cluster`, for its next start.
     pub fn set(&self, number: usize, name: &str, value: &Value) {
+        self.set_in("cluster", number, name, value);
+    }
+
+    /// Changes a setting in a section of a node's settings, for its next start.
+    pub fn set_in(&self, section: &str, number: usize, name: &str, value: &Value) {
         let place = self.folder.0.join(format!("node-{number}.yaml"));
         let mut settings: Value = serde_json::from_str(&std::fs::read_to_string(&place).unwrap()).unwrap();
-        settings["cluster"][name] = value.clone();
+        settings[section][name] = value.clone();
         std::fs::write(place, settings.to_string()).unwrap();
     }
 
