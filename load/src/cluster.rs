@@ -55,7 +55,7 @@ impl Cluster {
             let settings = json!({
                 "data_dir": folder, "listen": address(node, 0), "admin_listen": address(node, 1),
                 "public_url": mcp, "lease_s": LEASE_S, "auth": auth["auth"], "log": { "format": "text" },
-                "cluster": { "listen": address(node, 2), "bootstrap_expect": size, "join": join, "insecure": true },
+                "cluster": { "listen": address(node, 2), "bootstrap_expect": size, "join": join, "insecure": true, "operated_by": "demo" },
             });
             let file = data.join(format!("node-{node}.yaml"));
             std::fs::write(&file, settings.to_string())?;

@@ -12,7 +12,7 @@ use quorate_statemachine::catalog::read;
 
 use super::Office;
 use super::error::Fault;
-use super::extract::{At, Body, Operator};
+use super::extract::{At, Body, NodeOperator};
 use super::model::{ClusterPlan, ClusterStatus, Drained, ErrorBody, JoinToken, JoinTokenRequest, Removed};
 use crate::cluster::placement::catalog_voters;
 use crate::groups::Unavailable;
@@ -32,7 +32,10 @@ pub type Plan = Arc<dyn Fn() -> BoxFuture<'static, Result<ClusterPlan, Unavailab
         (status = 403, body = ErrorBody),
     )
 )]
-pub(super) async fn plan(State(office): State<Arc<Office>>, Operator(_): Operator) -> Result<Json<ClusterPlan>, Fault> {
+pub(super) async fn plan(
+    State(office): State<Arc<Office>>,
+    NodeOperator(_): NodeOperator,
+) -> Result<Json<ClusterPlan>, Fault> {
     Ok(Json((office.plan)().await?))
 }
 
@@ -41,7 +44,7 @@ pub(super) async fn plan(State(office): State<Arc<Office>>, Operator(_): Operato
     get, path = "/admin/v1/cluster", tag = "cluster",
     responses((status = 200, body = ClusterStatus), (status = 403, body = ErrorBody))
 )]
-pub(super) async fn status(State(office): State<Arc<Office>>, Operator(_): Operator) -> Json<ClusterStatus> {
+pub(super) async fn status(State(office): State<Arc<Office>>, NodeOperator(_): NodeOperator) -> Json<ClusterStatus> {
     Json((office.cluster)().await)
 }
 
@@ -56,7 +59,7 @@ const JOIN_TTL_MAX: Span = Span(30 * 24 * 3_600_000);
 )]
 pub(super) async fn join_token(
     State(office): State<Arc<Office>>,
-    Operator(_): Operator,
+    NodeOperator(_): NodeOperator,
     Body(request): Body<JoinTokenRequest>,
 ) -> Result<Json<JoinToken>, Fault> {
     let ttl =
@@ -80,7 +83,7 @@ pub(super) async fn join_token(
 )]
 pub(super) async fn remove(
     State(office): State<Arc<Office>>,
-    Operator(caller): Operator,
+    NodeOperator(caller): NodeOperator,
     At(node): At<u64>,
 ) -> Result<Json<Removed>, Fault> {
     office.reach.change(CatalogCommand::Node(NodeCommand::Remove { node })).await?;
@@ -103,7 +106,7 @@ pub(super) async fn remove(
 )]
 pub(super) async fn drain(
     State(office): State<Arc<Office>>,
-    Operator(caller): Operator,
+    NodeOperator(caller): NodeOperator,
     At(node): At<u64>,
 ) -> Result<Json<Drained>, Fault> {
     let catalog = office.reach.catalog(|state| {
@@ -129,7 +132,7 @@ pub(super) async fn drain(
 )]
 pub(super) async fn resume(
     State(office): State<Arc<Office>>,
-    Operator(caller): Operator,
+    NodeOperator(caller): NodeOperator,
     At(node): At<u64>,
 ) -> Result<Json<Drained>, Fault> {
     office.reach.change(CatalogCommand::Node(NodeCommand::Resume { node })).await?;

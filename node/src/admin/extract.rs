@@ -12,6 +12,7 @@ use futures_util::StreamExt;
 use quorate_proto::{Caller, CallerKind, Code};
 use serde::de::DeserializeOwned;
 
+use super::Office;
 use super::error::Fault;
 
 /// How much of a file is kept, in bytes: more than a document may have, so that reading it as one says what is too large.
@@ -35,6 +36,23 @@ impl<S: Send + Sync> FromRequestParts<S> for Operator {
             Some(caller) if caller.kind == CallerKind::Human && caller.operator => Ok(Self(caller)),
             Some(_) | None => Err(Fault::new(Code::Forbidden, "Only a human operator may do this.")),
         }
+    }
+}
+
+/// An operator of the organization that runs the nodes: they are everybody's.
+pub(super) struct NodeOperator(pub(super) Arc<Caller>);
+
+impl FromRequestParts<Arc<Office>> for NodeOperator {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, office: &Arc<Office>) -> Result<Self, Fault> {
+        let Operator(caller) = Operator::from_request_parts(parts, office).await?;
+        if office.operated_by.as_ref().is_none_or(|organization| *organization == caller.org) {
+            return Ok(Self(caller));
+        }
+        let message =
+            "Only operators of the organization that runs the nodes may do this (setting cluster.operated_by).";
+        Err(Fault::new(Code::Forbidden, message))
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Admin {
     pub authenticator: Arc<Authenticator>,
     /// What is special about some organizations.
     pub organizations: BTreeMap<String, Organization>,
+    /// The organization whose operators see and change the nodes; of every one, when not given.
+    pub operated_by: Option<String>,
     /// Profiles that this server offers, as `describe` lists them.
     pub profiles: Vec<&'static str>,
     /// Tools that this server offers, as `describe` lists them.
@@ -76,6 +78,7 @@ struct Office {
     reach: Arc<dyn Reach>,
     authenticator: Arc<Authenticator>,
     organizations: BTreeMap<String, Organization>,
+    operated_by: Option<String>,
     profiles: Vec<&'static str>,
     tools: Vec<&'static str>,
     cluster: Cluster,
@@ -125,6 +128,7 @@ pub fn admin(admin: Admin) -> Router {
         reach,
         authenticator,
         organizations,
+        operated_by,
         profiles,
         tools,
         metrics,
@@ -136,7 +140,8 @@ pub fn admin(admin: Admin) -> Router {
         tracker,
     } = admin;
     let kept = Arc::clone(&authenticator);
-    let office = Arc::new(Office { reach, authenticator: kept, organizations, profiles, tools, cluster, plan });
+    let office =
+        Arc::new(Office { reach, authenticator: kept, organizations, operated_by, profiles, tools, cluster, plan });
     let door =
         Arc::new(Door { authenticator, metrics: Arc::clone(&metrics), public_url, authorization_servers: Vec::new() });
     let (routes, api) = described().split_for_parts();

@@ -33,6 +33,14 @@ impl AuthConfig {
         let urls = self.issuers.iter().map(|i| i.issuer.clone());
         urls.filter(|i| i.starts_with("https://") || i.starts_with("http://")).collect()
     }
+
+    /// Whether tokens may make operators of more than one organization.
+    pub fn has_operators_of_several(&self) -> bool {
+        let rules = self.issuers.iter().flat_map(|issuer| &issuer.identities);
+        let of: BTreeSet<_> =
+            rules.filter(|rule| rule.operator_group.is_some()).map(|rule| &rule.organization.value).collect();
+        of.len() > 1 || of.contains(&None)
+    }
 }
 
 fn issuer_faults(issuer: &IssuerConfig, at: &str, faults: &mut Vec<String>) {

@@ -151,6 +151,7 @@ impl Dev {
             auth: issuer.config(),
             guard,
             organizations: std::collections::BTreeMap::new(),
+            operated_by: Some(ORGANIZATION.to_owned()),
             destination,
             watch: Watch::default(),
         })

@@ -106,6 +106,7 @@ fn options(config: Config, member: Option<Member>) -> anyhow::Result<Options> {
     let public = reqwest::Url::parse(&config.public_url).context("public_url")?;
     let mut hosts = config.allowed_hosts;
     hosts.extend(public.host_str().map(str::to_owned));
+    let operated_by = config.cluster.and_then(|cluster| cluster.operated_by);
     let mut settings = Settings::new(config.public_url);
     settings.lease = seconds(config.lease_s);
     settings.run_data_bytes_max = config.run_data_bytes_max;
@@ -125,6 +126,7 @@ fn options(config: Config, member: Option<Member>) -> anyhow::Result<Options> {
         auth: config.auth,
         guard: Guard { hosts, origins: config.allowed_origins },
         organizations: config.organizations,
+        operated_by,
         destination,
         watch: config.watch,
     })

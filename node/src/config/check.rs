@@ -53,6 +53,13 @@ impl Config {
         }
         if let Some(cluster) = &self.cluster {
             cluster_faults(cluster, &mut fault);
+            if cluster.operated_by.is_none() && self.auth.has_operators_of_several() {
+                fault(
+                    "cluster.operated_by",
+                    "required, since operators are of more than one organization: name the one that runs the nodes"
+                        .to_owned(),
+                );
+            }
         }
         self.list_faults(&mut fault);
         self.notification_faults(environment, &mut fault);

@@ -79,6 +79,9 @@ pub struct Cluster {
     pub replication_factor: u16,
     /// What this node may be lost with, such as a data centre: replicas of a shard are kept in different zones.
     pub zone: Option<String>,
+    /// The organization whose operators see and change the nodes. Required where operators may be of more than one: whoever lets a
+    /// node in lets it read what all organizations have.
+    pub operated_by: Option<String>,
     /// Where the other nodes may be reached, as host and port. This node's own address among them does no harm.
     #[serde(default)]
     pub join: Vec<String>,

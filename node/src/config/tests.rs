@@ -151,6 +151,20 @@ fn unreadable_files_are_one_fault() {
     assert_eq!(Config::read(Some("/nowhere/at/all".as_ref()), &BTreeMap::new()).faults.len(), 1);
 }
 
+/// Whoever lets a node in lets it read what every organization has.
+#[test]
+fn the_nodes_are_one_organizations_to_run() {
+    let cluster = "cluster: { listen: \"127.0.0.1:7000\", bootstrap_expect: 3, join: [\"b:7000\"], insecure: true";
+    let faults = |auth: &str, more: &str| {
+        let faults = read(&format!("{auth}\n{cluster}{more} }}"), &[]).faults;
+        faults.into_iter().map(|fault| fault.place).collect::<Vec<_>>()
+    };
+    let several = GOOD.replace("{ value: acme }", "{ pointer: /org }");
+    assert_eq!(faults(GOOD, ""), Vec::<String>::new(), "there is one");
+    assert_eq!(faults(&several, ""), ["cluster.operated_by"]);
+    assert_eq!(faults(&several, ", operated_by: acme"), Vec::<String>::new());
+}
+
 #[test]
 fn replicas_are_odd_and_zones_have_plain_names() {
     let faults = |more: &str| {

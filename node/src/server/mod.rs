@@ -182,6 +182,7 @@ impl Server {
             reach: Arc::clone(&reach),
             authenticator,
             organizations: options.organizations,
+            operated_by: options.operated_by,
             profiles: PROFILES.to_vec(),
             tools: tools().iter().map(|tool| tool.name).collect(),
             metrics: Arc::clone(&metrics),

@@ -36,6 +36,8 @@ pub struct Options {
     pub guard: Guard,
     /// What is special about some organizations.
     pub organizations: BTreeMap<String, Organization>,
+    /// The organization whose operators see and change the nodes; of every one, when not given.
+    pub operated_by: Option<String>,
     /// Where notifications go.
     pub destination: Destination,
     /// What it watches.

@@ -43,6 +43,7 @@ impl Cluster {
                 "auth": auth["auth"], "log": { "format": "text" },
                 "cluster": {
                     "listen": format!("127.0.0.1:{peer}"), "bootstrap_expect": founders, "join": join, "insecure": true,
+                    "operated_by": "demo",
                 },
             });
             folder.file(&format!("node-{number}.yaml"), &settings.to_string());

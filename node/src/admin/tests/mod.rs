@@ -117,6 +117,7 @@ impl<G: Groups> World<G> {
             reach,
             authenticator: Arc::clone(&self.authenticator),
             organizations: BTreeMap::from([("demo".to_owned(), demo)]),
+            operated_by: Some("demo".to_owned()),
             profiles,
             tools,
             metrics: Arc::new(Metrics::default()),

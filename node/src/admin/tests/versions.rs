@@ -47,6 +47,27 @@ async fn a_published_version_stays() {
 }
 
 /// D/B-09: organizations share nothing.
+/// The nodes are everybody's, and one organization's operators run them.
+#[tokio::test]
+async fn another_organizations_operators_do_not_touch_the_nodes() {
+    let world = World::new();
+    let calls = [
+        ("GET", "/cluster"),
+        ("GET", "/cluster/plan"),
+        ("POST", "/cluster/join-tokens"),
+        ("DELETE", "/cluster/nodes/1"),
+        ("PUT", "/cluster/nodes/1/drain"),
+        ("DELETE", "/cluster/nodes/1/drain"),
+    ];
+    for (method, path) in calls {
+        let (status, said) = world.call(super::Who::OtherOperator, method, path, "").await;
+        assert_eq!(status, 403, "{method} {path}: {said}");
+        assert!(said["error"]["message"].as_str().unwrap().contains("cluster.operated_by"), "{said}");
+        let (status, said) = world.call(super::Who::Operator, method, path, "").await;
+        assert_ne!(status, 403, "{method} {path}: {said}");
+    }
+}
+
 #[tokio::test]
 async fn another_organization_has_its_own_catalog() {
     let world = World::new();
