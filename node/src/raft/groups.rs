@@ -322,8 +322,9 @@ impl RaftGroups {
     async fn present(&self, group: GroupId) -> Result<(Rows, Timestamp), Unavailable> {
         let replica = self.group(group)?;
         let rows = async {
+            // Of runs only: without a catalog that can be read there would be no runs.
             #[cfg(feature = "stale-read")]
-            if let Ok((rows, Some(_))) = replica.view(self.engine.as_ref()) {
+            if let (GroupId::Shard(_), Ok((rows, Some(_)))) = (group, replica.view(self.engine.as_ref())) {
                 let at = replica.clock(&rows)?;
                 return Ok((rows, at));
             }
